@@ -21,9 +21,9 @@ execution::EmbeddingRows truncated_embeddings(execution::EmbeddingRows rows,
 // Logs a warning that `count` texts were truncated, unless it is 0.
 void warn_of_truncated(std::uint64_t count, const execution::TextEmbedder& embedder,
                        const std::string& command);
-// Returns the number of texts to embed at once: many batches, as texts are batched by length.
+// Returns the number of texts to embed at once: many batches, because texts are sorted or packed.
 inline std::size_t texts_per_call(std::int64_t batch) {
-  return 64 * static_cast<std::size_t>(batch);
+  return 256 * static_cast<std::size_t>(batch);
 }
 
 struct EmbedFlags {
@@ -34,7 +34,8 @@ struct EmbedFlags {
   // Loads the model. Throws UsageError if it is not an embedding model and --pooling is not given.
   execution::TextEmbedder load() const;
   std::size_t texts_at_once() const { return texts_per_call(batch); }
-  // Embeds texts, and truncates embeddings to --dimensions.
+  // Embeds texts. Truncates embeddings to --dimensions, and then divides them by their norms if the
+  // model does so. Throws UsageError if they have fewer dimensions.
   execution::EmbeddingRows embed(execution::TextEmbedder& embedder,
                                  std::span<const std::string> texts) const;
   // Logs a warning if the embedder has truncated texts.

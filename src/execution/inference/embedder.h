@@ -1,6 +1,7 @@
 // Embeddings of many texts, in batches of similar length.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,9 +20,12 @@ namespace smelt::execution {
 struct EmbedJob {
   // Returns the prediction for texts of S tokens: f32 [B,H] (model/tasks/embedding_task.h).
   std::function<model::Prediction(std::int64_t S)> embeddings;
+  // The same for packed batches with this many slots per text (model/nn/packing.h).
+  std::function<model::Prediction(std::int64_t S, std::int64_t slots)> packed_embeddings = {};
   io::EmbeddingForm form = {};
+  std::int64_t width = 0;          // H
   std::int64_t most_tokens = 128;  // per text; longer texts must be truncated by the caller
-  std::int64_t batch_size = 32;    // texts per batch
+  std::int64_t batch_size = 32;    // texts per batch, or rows of a packed batch
   bool exact_products = false;     // HloForm::exact_products
 };
 
@@ -39,7 +43,9 @@ struct EmbeddingRows {
 // Divides each row by its Euclidean norm, which is taken as at least 1e-12.
 void divide_by_norms(EmbeddingRows& rows);
 
-// An embedding model on one device. Compiles one program for each padded shape.
+// An embedding model on one device. Texts of at most 64 tokens are packed on CPUs: a row holds
+// several texts, so that almost no time goes into padding, and all batches have one shape. Other
+// texts are padded, and a program is compiled for each padded shape.
 class Embedder {
  public:
   Embedder(std::shared_ptr<const pjrt::Client> client, EmbedJob job, HostWeights weights = {});
@@ -53,7 +59,21 @@ class Embedder {
   const EmbedJob& job() const { return job_; }
 
  private:
+  // A batch that the device computes, and the numbers of its texts.
+  struct Started {
+    pjrt::Execution execution;
+    std::vector<std::size_t> texts;
+  };
+  using Texts = std::span<const std::vector<std::int32_t>>;
+  void embed_packed(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,
+                    Watchdog* watchdog);
+  void embed_padded(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,
+                    Watchdog* watchdog);
+  // Stores the embeddings of a batch when they are computed.
+  void finish(const Started& batch, EmbeddingRows& out) const;
+
   EmbedJob job_;
+  bool packs_;
   RowModel model_;
 };
 

@@ -82,19 +82,33 @@ const RowModel::Compiled& RowModel::compiled(const Shape& shape) {
 
 void RowModel::prepare(const std::vector<TokenRow>& rows) { (void)compiled(shape_of(rows)); }
 
-RowModel::Predicted RowModel::predict(const std::vector<TokenRow>& rows) {
-  const Shape shape = shape_of(rows);
+const io::Features& RowModel::features(const Shape& shape) {
+  return compiled(shape).program.features;
+}
+
+pjrt::Execution RowModel::start(const data::Batch& batch, const Shape& shape) {
   const Compiled& model = compiled(shape);
-  const data::Batch batch = padded_batch(model.program.features, rows, shape[0]);
-  pjrt::Execution execution = fitting(advice_, [&] {
+  return fitting(advice_, [&] {
     if (!state_)
       state_ = std::make_unique<const ModelState>(
           ModelState::restore(*client_, model.program.placement, model.program.state,
                               *weights_.tensors, weights_.where));
-    pjrt::Execution run = model.step->run(batch, *state_);
-    run.await();
-    return run;
+    return model.step->run(batch, *state_);
   });
+}
+
+std::vector<float> RowModel::values(const pjrt::Execution& execution) const {
+  return fitting(advice_, [&] {
+    execution.await();
+    return execution.results[0][0].to_host<float>();
+  });
+}
+
+RowModel::Predicted RowModel::predict(const std::vector<TokenRow>& rows) {
+  const Shape shape = shape_of(rows);
+  const data::Batch batch = padded_batch(features(shape), rows, shape[0]);
+  pjrt::Execution execution = start(batch, shape);
+  fitting(advice_, [&] { execution.await(); });
   return {.tokens = shape[1], .positions = shape[2], .execution = std::move(execution)};
 }
 

@@ -66,12 +66,21 @@ class RowModel {
   void prepare(const std::vector<TokenRow>& rows);
   Predicted predict(const std::vector<TokenRow>& rows);
 
+  // The rows, tokens and positions of a batch.
+  using Shape = std::array<std::int64_t, 3>;
+  // Returns the features of batches of this shape. Compiles their program if necessary.
+  const io::Features& features(const Shape& shape);
+  // Starts the program for a batch of this shape, which has features(shape). Returns without
+  // waiting for the results; await() and values() return them.
+  pjrt::Execution start(const data::Batch& batch, const Shape& shape);
+  // Returns the first result. Throws UsageError if the device is out of memory.
+  std::vector<float> values(const pjrt::Execution& execution) const;
+
  private:
   struct Compiled {
     model::StepProgram program;
     std::unique_ptr<const CompiledStep> step;
   };
-  using Shape = std::array<std::int64_t, 3>;  // rows, tokens, positions
   Shape shape_of(const std::vector<TokenRow>& rows) const;
   const Compiled& compiled(const Shape& shape);
 

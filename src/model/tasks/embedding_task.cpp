@@ -6,6 +6,7 @@
 #include "compiler/autodiff/scan.h"
 #include "compiler/ops/ops.h"
 #include "io/formats/config.h"
+#include "io/formats/packing_features.h"
 #include "model/nn/layers.h"
 #include "model/tasks/class_metrics.h"
 #include "model/tasks/embedding_losses.h"
@@ -216,9 +217,13 @@ Task embedding_task(const EmbeddingTask& c) {
   return task;
 }
 
-Prediction text_embeddings(const Encoder& encoder, const io::EmbeddingForm& form, std::int64_t S) {
+Prediction text_embeddings(const Encoder& encoder, const io::EmbeddingForm& form, std::int64_t S,
+                           std::int64_t slots) {
   Prediction out;
   out.features = token_features(encoder_sizes(encoder), S);
+  if (slots > 0)
+    for (io::Feature& feature : io::packing_features(slots))
+      out.features.push_back(std::move(feature));
   out.outputs = [encoder, form](const Scope& root, const Inputs& in) {
     return std::vector{pooled(form, encoder->sequence(root, encoder_inputs(in)), in["input_mask"])};
   };

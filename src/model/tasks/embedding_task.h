@@ -59,7 +59,9 @@ struct EmbeddingTask {
 Task embedding_task(const EmbeddingTask& config);
 
 // Returns the embeddings f32 [B,H] of texts of S tokens, from input_ids, input_mask and
-// segment_ids [S].
-Prediction text_embeddings(const Encoder& encoder, const io::EmbeddingForm& form, std::int64_t S);
+// segment_ids [S]. With `slots` above 0, the batch is packed and also has the features of
+// io::packing_features(slots).
+Prediction text_embeddings(const Encoder& encoder, const io::EmbeddingForm& form, std::int64_t S,
+                           std::int64_t slots = 0);
 
 }  // namespace smelt::model

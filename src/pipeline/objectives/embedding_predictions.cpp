@@ -182,7 +182,12 @@ std::vector<std::string> retrieval_measures() {
 execution::EmbedJob embed_job(const model::Encoder& encoder, const io::EmbeddingForm& form) {
   return {.embeddings = [encoder,
                          form](std::int64_t S) { return model::text_embeddings(encoder, form, S); },
+          .packed_embeddings =
+              [encoder, form](std::int64_t S, std::int64_t slots) {
+                return model::text_embeddings(encoder, form, S, slots);
+              },
           .form = form,
+          .width = model::encoder_sizes(encoder).hidden_size,
           .most_tokens = form.seq_length};
 }
 
