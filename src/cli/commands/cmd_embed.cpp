@@ -93,9 +93,10 @@ void add_embed_command(CLI::App& app) {
   auto c = std::make_shared<EmbedCommand>();
   c->flags = add_embed_flags(*command);
   add_text_source(*command, c->source, "a text; may be given several times");
-  command->add_option("--output", c->output,
-                      "the file to write: .npy (a float32 matrix with a row for each text) or "
-                      ".jsonl; default: JSON lines on standard output");
+  command->add_option(
+      "--output", c->output,
+      "the file to write: .npy (a float32 matrix with a row for each text), "
+      ".parquet (columns text and embedding) or .jsonl; default: JSON lines on standard output");
   command->add_flag(
       "--json", c->json,
       "with --output: print one JSON object with the numbers of texts and dimensions");

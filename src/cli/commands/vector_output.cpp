@@ -86,9 +86,10 @@ std::unique_ptr<VectorOutput> open_vector_output(const std::string& path) {
   if (!path.empty() && io::exists(path))
     throw UsageError(str("embed: --output ", path, " exists"), "name another file, or remove it");
   if (path.ends_with(".npy")) return std::make_unique<NpyOutput>(path);
+  if (path.ends_with(".parquet")) return open_parquet_output(path);
   if (path.empty() || path.ends_with(".jsonl")) return std::make_unique<JsonOutput>(path);
   throw UsageError(str("embed: --output ", path, " has an unknown extension"),
-                   "use .npy (a float32 matrix) or .jsonl");
+                   "use .npy (a float32 matrix), .parquet or .jsonl");
 }
 
 }  // namespace smelt::cli

@@ -20,9 +20,11 @@ class VectorOutput {
   virtual void commit() = 0;
 };
 
-// Returns the output for a path: a float32 matrix (.npy), or objects with the fields text and
-// embedding (.jsonl, and standard output if the path is empty). Throws UsageError for another
-// extension, or if the file exists.
+// Returns the output for a path: a float32 matrix (.npy), a table with the columns text and
+// embedding (.parquet), or objects with these fields (.jsonl, and standard output if the path is
+// empty). Throws UsageError for another extension, or if the file exists.
 std::unique_ptr<VectorOutput> open_vector_output(const std::string& path);
+// Returns the output to a Parquet file.
+std::unique_ptr<VectorOutput> open_parquet_output(const std::string& path);
 
 }  // namespace smelt::cli
