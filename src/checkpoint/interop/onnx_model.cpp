@@ -13,6 +13,7 @@
 #include "checkpoint/interop/onnx_encoder.h"
 #include "checkpoint/interop/onnx_t5.h"
 #include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/file.h"
@@ -27,7 +28,7 @@ namespace {
 
 const std::vector<std::string> kTokens{"batch", "sequence"};
 constexpr const char *kFillMask = "fill-mask", *kFeatures = "feature-extraction",
-                     *kText2Text = "text2text-generation";
+                     *kEmbedding = "sentence-similarity", *kText2Text = "text2text-generation";
 // Files of a Hugging Face folder that programs expect next to its ONNX files.
 constexpr std::array kBeside{"config.json",
                              "generation_config.json",
@@ -122,6 +123,38 @@ std::string word_head_of(const StoredModel& model, const StoredFamily& family, O
   return is_discriminator ? "" : family.word_head(model.tensors);
 }
 
+// Adds the outputs of an embedding model, with the names of sentence-transformers:
+// token_embeddings [B,S,H] and sentence_embedding [B,H].
+void add_embedding_outputs(const OnnxModelParts& parts, const io::EmbeddingForm& form,
+                           const std::string& x) {
+  io::OnnxGraph& graph = parts.graph;
+  std::string pooled;
+  if (form.pooling == io::Pooling::cls) {
+    pooled = parts.layers.first(x);
+  } else {
+    const std::string axes = graph.constant(std::vector<std::int64_t>{1});
+    const std::string mask =
+        graph.node("Cast",
+                   {graph.node("Unsqueeze",
+                               {parts.inputs.mask, graph.constant(std::vector<std::int64_t>{2})})},
+                   {{"to", 1}});  // 1: float
+    const std::string sum =
+        graph.node("ReduceSum", {graph.node("Mul", {x, mask}), axes}, {{"keepdims", 0}});
+    const std::string count = graph.node("ReduceSum", {mask, axes}, {{"keepdims", 0}});
+    pooled = graph.node("Div", {sum, graph.node("Max", {count, graph.constant(1e-9F)})});
+  }
+  if (form.normalize) {
+    const std::string norm =
+        graph.node("ReduceL2", {pooled}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 1}});
+    pooled = graph.node("Div", {pooled, graph.node("Max", {norm, graph.constant(1e-12F)})});
+  }
+  const std::string width = str(parts.sizes.hidden_size);
+  graph.output(graph.node("Identity", {x}, {}, "token_embeddings"), compiler::DType::f32,
+               {"batch", "sequence", width});
+  graph.output(graph.node("Identity", {pooled}, {}, "sentence_embedding"), compiler::DType::f32,
+               {"batch", width});
+}
+
 std::string add_encoder_outputs(OnnxFile& file, const OnnxModelParts& parts,
                                 const StoredModel& model, OnnxTask task, const std::string& x) {
   const bool is_fine_tuned = model_type_of(model.tensors) == kClassifierType;
@@ -133,6 +166,11 @@ std::string add_encoder_outputs(OnnxFile& file, const OnnxModelParts& parts,
     file.properties["labels"] = Json(head.labels.names).dump();
     return std::string(word_of(head.labels.problem, io::kProblems));
   }
+  if (task == OnnxTask::automatic)
+    if (const auto form = stored_embedding_form(model)) {
+      add_embedding_outputs(parts, *form, x);
+      return kEmbedding;
+    }
   if (task == OnnxTask::fill_mask && words.empty())
     throw UsageError(
         str("convert: ", model.named(), " has no masked-language-model head"),
