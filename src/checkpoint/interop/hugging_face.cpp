@@ -30,11 +30,17 @@ std::vector<std::string> shared_fields() {
 
 bool is_gelu_by_erf(const std::string& name) { return name == "gelu" || name == "gelu_python"; }
 
-// Returns the activation in the config.json of a BERT, or "" for other models.
+// Returns whether a BERT keeps gelu by erf although smelt's own default is the tanh approximation:
+// the scores of a cross-encoder must equal those of sentence-transformers.
+bool keeps_gelu_by_erf(const Json& config) { return !cross_encoder_activation(config).empty(); }
+
+// Returns the activation in the config.json of a BERT whose gelu may be replaced, or "" for other
+// models.
 std::string activation_of_bert(const std::string& folder) {
   const Json config = read_model_config(folder);
   const std::string where = io::join_path(folder, "config.json");
   if (!config.is_object() || text_field(config, "model_type", "", where) != "bert") return {};
+  if (keeps_gelu_by_erf(config)) return {};
   return text_field(config, "hidden_act", "gelu", where);
 }
 
@@ -75,8 +81,10 @@ Json original_config(const Json& config, const std::string& where) {
   for (const std::string& name : shared_fields())
     if (left.contains(name)) original[name] = left.at(name);
   if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
-  original["hidden_act"] =
-      original_activation(text_field(config, "hidden_act", "gelu", where), where);
+  const std::string activation = text_field(config, "hidden_act", "gelu", where);
+  original["hidden_act"] = keeps_gelu_by_erf(config) && is_gelu_by_erf(activation)
+                               ? model::kGeluErf
+                               : original_activation(activation, where);
   const auto head = classifier_head(config, where);
   if (head && head->labels.problem != io::Problem::answer_spans)
     original[kNumLabels] = head->labels.outputs();

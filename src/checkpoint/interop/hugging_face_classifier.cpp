@@ -15,12 +15,16 @@ constexpr NamedValues<io::Problem, 3> kProblemTypes{
      {"multi_label_classification", io::Problem::multi_label},
      {"regression", io::Problem::regression}}};
 
-// transformers names the single output of a regression LABEL_0.
+// transformers names a single output LABEL_0.
 std::vector<std::string> output_names(const io::Labels& labels) {
-  return labels.problem == io::Problem::regression ? std::vector<std::string>{"LABEL_0"}
-                                                   : labels.names;
+  return io::is_number(labels.problem) ? std::vector<std::string>{"LABEL_0"} : labels.names;
 }
 
+// The field of config.json in which sentence-transformers 4 and 5 state the activation, and that of
+// earlier versions.
+constexpr const char *kLibrary = "sentence_transformers", *kActivation = "activation_fn",
+                     *kOldActivation = "sbert_ce_default_activation_function";
+constexpr const char* kSigmoid = "torch.nn.modules.activation.Sigmoid";
 constexpr std::int64_t kMostLabels = 1'000'000;
 constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
 
@@ -52,7 +56,9 @@ void put_head(const HuggingFaceClassifier& model, Json& config) {
     config["id2label"][std::to_string(i)] = names[i];
     config["label2id"][names[i]] = i;
   }
-  if (model.labels.problem != io::Problem::token_labels)
+  if (model.labels.problem == io::Problem::rerank)
+    config[kLibrary] = {{kActivation, kSigmoid}};
+  else if (model.labels.problem != io::Problem::token_labels)
     config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
   // Omitted if equal to the encoder's: TensorFlow's class of an ELECTRA cannot read another value
   // (transformers 4.57).
@@ -90,12 +96,24 @@ Json label_names_in(const Json& config, const std::string& where) {
 }
 
 io::Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
+  if (outputs == 1 && cross_encoder_activation(config) == "Sigmoid") return io::Problem::rerank;
   const std::string said = text_field(config, "problem_type", "", where);
   if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
   return outputs == 1 ? io::Problem::regression : io::Problem::single_label;
 }
 
 }  // namespace
+
+std::string cross_encoder_activation(const Json& config) {
+  if (!config.is_object()) return "";
+  Json path = config.value(kOldActivation, Json());
+  if (const Json library = config.value(kLibrary, Json());
+      library.is_object() && library.contains(kActivation))
+    path = library[kActivation];
+  if (!path.is_string()) return "";
+  const auto name = path.get<std::string>();
+  return name.substr(name.rfind('.') + 1);
+}
 
 std::string classifier_class(const model::Encoder& encoder, io::Problem problem) {
   const StoredFamily& family = family_of_encoder(model::encoder_name(encoder));
@@ -122,6 +140,9 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
   model.folder.config = std::move(named.config);
   const model::BertConfig sizes = model::encoder_sizes(model.encoder);
   model.folder.max_tokens = sizes.max_position_embeddings;
+  // CrossEncoder truncates pairs to the tokenizer's maximum.
+  if (model.labels.problem == io::Problem::rerank && model.seq_length > 0)
+    model.folder.max_tokens = std::min(model.folder.max_tokens, model.seq_length);
   model.folder.reads_segments = sizes.reads_segments;
   write_model_folder(folder, model.folder, parameters, names, form);
 }
@@ -178,7 +199,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   out.labels.names = composed_labels(std::move(out.labels.names));
   out.labels.problem =
       of_tokens ? io::Problem::token_labels : problem_in(config, names.size(), where);
-  if (out.labels.problem == io::Problem::regression) out.labels.names.clear();
+  if (io::is_number(out.labels.problem)) out.labels.names.clear();
   const Json dropout =
       config.value(std::string(family_of_config(config, where).dropout_field()), Json());
   out.dropout = dropout.is_number() ? dropout.get<double>()

@@ -43,6 +43,9 @@ struct ClassifierHead {
 // Returns the head in a config.json, or nullopt if its class has none. Throws UsageError that
 // begins with `where` if the labels or the problem type are invalid.
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where);
+// Returns the activation that sentence-transformers' CrossEncoder applies to the logits, such as
+// "Sigmoid" or "Identity"; empty if the config of read_model_config() does not state it.
+std::string cross_encoder_activation(const Json& config);
 // Returns the head in the form in which checkpoints of a classifier store it in their settings.
 Json head_settings(const ClassifierHead& head);
 // Sets seq_length and answers of `head` from `settings`: a config.json or the result of

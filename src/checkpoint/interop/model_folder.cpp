@@ -11,6 +11,7 @@
 #include "base/nearest_name.h"
 #include "base/run_program.h"
 #include "checkpoint/interop/folder_weights.h"
+#include "checkpoint/interop/hugging_face_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "io/filesystem/folder.h"
@@ -270,6 +271,44 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
   write_folder(folder, whole_config(model), parameters, names, files, form);
 }
 
+// Returns the JSON object in a file of the folder; null if there is none.
+static Json object_in(const std::string& folder, const char* name) {
+  const std::string path = io::join_path(folder, name);
+  if (!io::exists(path)) return {};
+  Json out = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
+  return out.is_object() ? out : Json();
+}
+
+std::int64_t longest_text_in(const std::string& folder) {
+  for (const auto& [file, field] : {std::pair{"sentence_bert_config.json", "max_seq_length"},
+                                    {"tokenizer_config.json", "model_max_length"}}) {
+    const Json config = object_in(folder, file);
+    if (!config.is_object()) continue;
+    const Json value = config.value(field, Json());
+    constexpr std::int64_t kMost = 1 << 20;  // transformers writes 1e30 for an unknown maximum
+    if (value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() < kMost)
+      return value.get<std::int64_t>();
+  }
+  return 0;
+}
+
+// Completes the config of a CrossEncoder of sentence-transformers: its activation, which version 6
+// stores in a file of its own, in the form of version 4, and the maximum tokens of a pair as
+// seq_length.
+static void add_cross_encoder(const std::string& folder, Json& config) {
+  constexpr const char* kLibrary = "sentence_transformers";
+  if (!architecture_of(config).ends_with("ForSequenceClassification")) return;
+  if (!config.contains(kLibrary)) {
+    const Json library = object_in(folder, "config_sentence_transformers.json");
+    if (library.is_object() && library.value("model_type", Json()) == "CrossEncoder" &&
+        library.contains("activation_fn"))
+      config[kLibrary] = {{"activation_fn", library["activation_fn"]}};
+  }
+  if (cross_encoder_activation(config).empty() || config.contains("seq_length")) return;
+  if (const std::int64_t length = longest_text_in(folder); length > 0)
+    config["seq_length"] = length;
+}
+
 Json read_model_config(const std::string& folder) {
   const std::string path = io::join_path(folder, "config.json");
   const std::string content = io::read_file(path, io::kSmallFileBytes);
@@ -279,6 +318,7 @@ Json read_model_config(const std::string& folder) {
   if (config.value("model_type", Json()).is_null())
     if (const std::string type = inferred_model_type(config); !type.empty())
       config["model_type"] = type;
+  add_cross_encoder(folder, config);
   return config;
 }
 

@@ -65,8 +65,15 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const io::LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form);
 
+// Returns the maximum tokens of a text in a folder of transformers or sentence-transformers:
+// max_seq_length of sentence_bert_config.json, or model_max_length of tokenizer_config.json.
+// Returns 0 if neither states it.
+std::int64_t longest_text_in(const std::string& folder);
+
 // Returns config.json, with an inferred model_type if it has none, or null if it is not a JSON
-// object. Throws UsageError if the file is missing.
+// object. That of a CrossEncoder of sentence-transformers also has
+// sentence_transformers.activation_fn and seq_length, wherever its version stores them. Throws
+// UsageError if the file is missing.
 Json read_model_config(const std::string& folder);
 // Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names
 // none.

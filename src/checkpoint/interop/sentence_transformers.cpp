@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "checkpoint/interop/model_folder.h"
 #include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
@@ -67,18 +68,19 @@ io::Pooling pooling_in(const std::string& path) {
                    "use a model with mean or cls pooling");
 }
 
-// Returns the maximum tokens of a text: of the old sentence_bert_config.json, or of the tokenizer.
-std::int64_t length_in(const std::string& encoder) {
-  for (const auto& [file, field] : {std::pair{"sentence_bert_config.json", "max_seq_length"},
-                                    {"tokenizer_config.json", "model_max_length"}}) {
+// Throws UsageError if sentence-transformers lowercases texts before a tokenizer that does not do
+// so itself.
+void check_lower_case(const std::string& encoder) {
+  const auto is_true = [&](const char* file) {
     const Json config = json_in(io::join_path(encoder, file));
-    if (!config.is_object()) continue;
-    const Json value = config.value(field, Json());
-    constexpr std::int64_t kMost = 1 << 20;  // transformers writes 1e30 for an unknown maximum
-    if (value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() < kMost)
-      return value.get<std::int64_t>();
-  }
-  return 0;
+    return config.is_object() && config.value("do_lower_case", Json()) == true;
+  };
+  if (is_true("sentence_bert_config.json") && !is_true("tokenizer_config.json"))
+    throw UsageError(
+        str(io::join_path(encoder, "sentence_bert_config.json"),
+            ": do_lower_case is true, but the tokenizer keeps capitals; smelt does not "
+            "lowercase texts before the tokenizer"),
+        "set do_lower_case to false there, and give lowercase texts");
 }
 
 Json module_json(std::size_t index, const char* path, const char* type) {
@@ -160,7 +162,8 @@ std::optional<io::EmbeddingForm> sentence_transformers_form(const std::string& f
   if (!has_pooling)
     throw UsageError(str(io::join_path(folder, kModules), ": no Pooling module"),
                      "use a model that consists of an encoder and pooling");
-  out.seq_length = length_in(encoder_folder(folder));
+  check_lower_case(encoder_folder(folder));
+  out.seq_length = longest_text_in(encoder_folder(folder));
   const Json library = json_in(io::join_path(folder, "config_sentence_transformers.json"));
   const Json similarity =
       library.is_object() ? library.value("similarity_fn_name", Json()) : Json();

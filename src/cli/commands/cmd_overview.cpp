@@ -102,7 +102,8 @@ void add_data_overview_command(CLI::App& data) {
       ->capture_default_str();
   command->add_option(
       "--problem", f->problem,
-      "problem type: single_label, multi_label, regression, token_labels or text_to_text; "
+      "problem type: single_label, multi_label, regression, rerank, token_labels or "
+      "text_to_text; "
       "default: token_labels for CoNLL files, single_label for others");
   command->add_option("--vocab", f->job.vocab,
                       "vocab.txt, tokenizer.json or a SentencePiece model; without it, lengths are "

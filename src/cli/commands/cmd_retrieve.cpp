@@ -1,20 +1,25 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/embed_flags.h"
+#include "cli/options/hub_names.h"
+#include "cli/options/number_check.h"
 #include "evaluation/metrics/beir.h"
 #include "evaluation/metrics/resample.h"
 #include "evaluation/metrics/retrieval.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/formats/config.h"
 #include "text/readers/unicode.h"
 
 namespace smelt::cli {
@@ -22,6 +27,8 @@ namespace {
 
 struct RetrieveCommand {
   std::string data, split = "test", metrics = "ndcg@10,mrr@10,recall@10,recall@100,map@100", run;
+  std::string reranker;
+  std::int64_t rerank_depth = 100;  // documents per query that the reranker orders
   bool json = false;
   std::shared_ptr<EmbedFlags> flags;
 };
@@ -52,6 +59,58 @@ void drop_own_documents(const evaluation::BeirData& data, Hits& hits, std::size_
     });
     if (hits[i].size() > depth) hits[i].resize(depth);
   }
+}
+
+// Loads the model of --rerank. Throws UsageError if it does not predict one number for two texts.
+execution::Classifier load_reranker(const RetrieveCommand& c) {
+  const pipeline::LoadOptions& options = c.flags->model->stored;
+  const auto model =
+      pipeline::PretrainedModel::load(c.reranker, {.task = pipeline::InferenceTask::classify,
+                                                   .command = "retrieve",
+                                                   .device = options.device,
+                                                   .precision = options.precision});
+  execution::Classifier out = model.classifier({.batch_size = c.flags->batch});
+  if (const io::Problem problem = out.job().labels.problem; !io::is_number(problem))
+    throw UsageError(str("retrieve: --rerank ", c.reranker, ": the model's problem is ",
+                         io::field_json(problem), ", expected rerank or regression"),
+                     "train a reranker with model.type classify and model.problem rerank");
+  return out;
+}
+
+// Orders the first --rerank-depth documents of each query by the scores of the reranker. The other
+// documents follow in their order, with smaller scores.
+void rerank(const RetrieveCommand& c, const evaluation::BeirData& data, Hits& hits) {
+  execution::Classifier reranker = load_reranker(c);
+  const std::size_t at_once = c.flags->texts_at_once();
+  std::vector<evaluation::SearchHit*> scored;
+  std::vector<execution::PairOfTexts> pairs;
+  const auto flush = [&] {
+    if (StopSignal::raised())
+      throw Stopped("retrieve: stopped by a signal", "run the same command again");
+    const auto scores = reranker.classify(std::span<const execution::PairOfTexts>(pairs));
+    for (std::size_t i = 0; i < scored.size(); ++i) scored[i]->score = scores[i].front();
+    scored.clear();
+    pairs.clear();
+  };
+  const auto depth = static_cast<std::size_t>(c.rerank_depth);
+  for (std::size_t query = 0; query < hits.size(); ++query)
+    for (std::size_t i = 0; i < std::min(depth, hits[query].size()); ++i) {
+      scored.push_back(&hits[query][i]);
+      pairs.push_back({text::nfc(data.queries[query].text),
+                       text::nfc(data.documents[hits[query][i].document].text)});
+      if (pairs.size() == at_once) flush();
+    }
+  flush();
+  for (auto& found : hits) {
+    const std::size_t count = std::min(depth, found.size());
+    std::ranges::stable_sort(std::span(found).first(count), std::greater<>(),
+                             &evaluation::SearchHit::score);
+    for (std::size_t i = std::max<std::size_t>(count, 1); i < found.size(); ++i)
+      found[i].score = found[i - 1].score - 1;
+  }
+  if (reranker.cut() > 0)
+    log_warning("retrieve: {} longer than the reranker's maximum of {} tokens: truncated",
+                counted(reranker.cut(), "pair is", "pairs are"), reranker.job().most_tokens);
 }
 
 // Writes the documents found in the format of trec_eval: query, Q0, document, rank, score, name.
@@ -120,9 +179,12 @@ void retrieve(const RetrieveCommand& c) {
     execution::divide_by_norms(queries);
   }
   c.flags->warn_of_cut(embedder);
+  const auto rerank_depth = static_cast<std::size_t>(c.reranker.empty() ? 0 : c.rerank_depth);
+  depth = std::max(depth, rerank_depth);
   Hits hits =
       evaluation::nearest_documents(queries.values, documents.values, documents.width, depth + 1);
   drop_own_documents(data, hits, depth);
+  if (!c.reranker.empty()) rerank(c, data, hits);
   if (!c.run.empty()) write_run(c.run, data, hits);
   print_metrics(c, metrics, graded(data, hits), data.documents.size());
 }
@@ -141,6 +203,15 @@ void add_retrieve_command(CLI::App& app) {
       ->required();
   command->add_option("--split", c->split, "the split: qrels/SPLIT.tsv")->capture_default_str();
   command->add_option("--metric", c->metrics, "metrics: ndcg@K, mrr@K, recall@K, map@K")
+      ->capture_default_str();
+  accept_hub_names(command->add_option(
+      "--rerank", c->reranker,
+      "also order the first documents found by the scores of this reranker: a run folder, a model "
+      "folder or a CrossEncoder"));
+  command
+      ->add_option("--rerank-depth", c->rerank_depth,
+                   "number of documents per query that the reranker orders")
+      ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--run", c->run, "also write the documents found, for trec_eval");
   command->add_flag("--json", c->json, "print one JSON object");

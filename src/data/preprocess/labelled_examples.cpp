@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/plural.h"
 #include "data/input_pipeline/length_groups.h"
+#include "data/preprocess/embedding_examples.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 #include "io/formats/example.h"
@@ -25,9 +26,21 @@ struct LabelOf {
   float number = 0;
 };
 
+// Returns the label of a pair to rerank. Throws UsageError if it is not between 0 and 1.
+float relevance_of(const LabelReader& reader, const std::string& label, const std::string& place) {
+  const float value = reader.number(label, place);
+  if (value < 0 || value > 1)
+    throw UsageError(
+        str(place, ": label ", label, " must be between 0 (not relevant) and 1 (relevant)"),
+        "divide the labels by the largest one, or set model.problem to regression");
+  return value;
+}
+
 LabelOf label_of(const LabelReader& reader, const LabelledRow& row, const std::string& place) {
   if (reader.labels().problem == io::Problem::regression)
     return {.classes = {}, .number = reader.number(row.label, place)};
+  if (reader.labels().problem == io::Problem::rerank)
+    return {.classes = {}, .number = relevance_of(reader, row.label, place)};
   LabelOf out{.classes = reader.classes(row.label, place)};
   const std::size_t words = text::words_in(row.text).size();
   if (reader.labels().problem == io::Problem::token_labels && out.classes.size() != words)
@@ -82,6 +95,7 @@ class RowEncoder {
       case io::Problem::single_label:
         return example.integers("label_ids", label.classes);
       case io::Problem::regression:
+      case io::Problem::rerank:
         return example.reals("label_ids", std::array{label.number});
       case io::Problem::multi_label: {
         std::vector<std::int32_t> is(job_.labels.names.size(), 0);
@@ -113,10 +127,30 @@ std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
 }
 
 std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& reader) {
+  if (reader.labels().problem == io::Problem::rerank)
+    return wanted_groups(job.rows, job.what, job.split,
+                         [](const LabelledRow& row) -> const std::string& { return row.text; });
   return wanted_rows(job.rows, job.what, job.split,
                      [&](const LabelledRow& row, const std::string& place) {
                        return stratum_of(reader, row, place);
                      });
+}
+
+// Calls `give` with the pairs of a query: the relevant document, then those that are not.
+void each_document_of(const LabelledRow& row, const std::string& place,
+                      const std::function<void(LabelledRow, const std::string& place)>& give) {
+  const auto give_pair = [&](const std::string& document, const std::string& written,
+                             const char* label) {
+    give({.text = row.text,
+          .pair = document,
+          .label = label,
+          .written_text = row.written_text,
+          .written_pair = written},
+         place);
+  };
+  give_pair(row.pair, row.written_pair, "1");
+  for (const std::string& value : row.others)
+    for (const std::string& document : texts_in(value)) give_pair(document, "", "0");
 }
 
 // Calls `give` for each row that `wanted` selects, in the order of the examples. If the job has
@@ -134,7 +168,10 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
         std::swap(row.text, row.pair);
         std::swap(row.written_text, row.written_pair);
       }
-      give(std::move(row), rows.place());
+      if (job.labels.problem == io::Problem::rerank && !job.rows.others.empty())
+        each_document_of(row, rows.place(), give);
+      else
+        give(std::move(row), rows.place());
     }
   }
 }
@@ -152,7 +189,7 @@ OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary
       {"lengths", s.lengths},
       {"vocabulary", {{"file", job.vocab}, {"crc32c", text::vocabulary_crc32c(job.vocab)}}},
       {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
-  if (job.labels.problem == io::Problem::regression) out["mean_label"] = s.mean_label;
+  if (io::is_number(job.labels.problem)) out["mean_label"] = s.mean_label;
   return out;
 }
 

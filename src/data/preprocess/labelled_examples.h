@@ -19,6 +19,8 @@ struct LabelledExamplesJob {
   std::string what = "data.train";  // name of rows.input in messages
   std::optional<RowSplit> split = {};
   bool both_orders = false;  // also write all pairs with the two texts swapped
+  // For rerank, LabelledFiles::others are columns of documents that are not relevant. A row is then
+  // one example with label 1 and one example with label 0 for each of these documents.
   io::Labels labels;
   std::string vocab;  // WordPiece vocabulary
   text::TokenizerFlags tokenizer;
@@ -31,12 +33,14 @@ struct LabelledSummary : RowCounts {  // `cut` counts rows with more than seq_le
   // number of examples, or of words that were not truncated, per class
   std::vector<std::uint64_t> of_class;
   std::vector<std::int64_t> lengths;  // a few batch lengths (data/input_pipeline/length_groups.h)
-  double mean_label = 0;              // for regression
+  double mean_label = 0;              // for regression and rerank
 };
 
-// Writes one record per row, in input order, and next to them the record index and a description
-// (docs/reference/formats/description.md). The result does not depend on the number of threads.
-// Throws UsageError if rows cannot be read, a label is unknown, or the files are empty.
+// Writes one record per row (for rerank with further documents, one per document), in input order,
+// and next to them the record index and a description (docs/reference/formats/description.md). The
+// result does not depend on the number of threads. Throws UsageError if rows cannot be read, a
+// label is unknown or out of range, or the files are empty. A split of rerank holds out all rows of
+// a query together.
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 
 // Writes the rows as JSONL with text, label and, if there is a second text, pair, instead of

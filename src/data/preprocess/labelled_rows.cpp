@@ -187,9 +187,9 @@ std::vector<std::int32_t> LabelReader::classes(const std::string& label,
 
 float LabelReader::number(const std::string& label, const std::string& place) const {
   if (const auto value = label_number(label)) return static_cast<float>(*value);
-  throw UsageError(
-      str(place, ": label '", label, "' is not a number"),
-      "give numbers for a regression, or set model.problem to single_label for classes");
+  throw UsageError(str(place, ": label '", label, "' is not a number"),
+                   "give numbers for a regression or a reranker, or set model.problem to "
+                   "single_label for classes");
 }
 
 std::optional<double> label_number(std::string_view label) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -87,23 +86,6 @@ class QuestionEncoder {
   text::AnswerWindowEncoder windows_;
 };
 
-// Returns for each row whether it is in the split, which depends on its context only. Returns an
-// empty list, which means all rows, if there is no split.
-std::vector<bool> wanted_questions(const QuestionExamplesJob& job) {
-  if (!job.split) return {};
-  std::unordered_map<std::size_t, std::size_t> numbers;  // of contexts, by their hashes
-  std::vector<std::size_t> text_of;
-  auto rows = LabelledRows::quiet(job.rows, job.what);
-  for (LabelledRow row; rows.next(row);)
-    text_of.push_back(
-        numbers.try_emplace(std::hash<std::string>()(row.pair), numbers.size()).first->second);
-  const auto held = heldout_rows(std::vector<std::int32_t>(numbers.size(), 0), *job.split);
-  const bool is_heldout = job.split->part == RowSplit::Part::heldout;
-  std::vector<bool> out;
-  for (const std::size_t text : text_of) out.push_back(held[text] == is_heldout);
-  return out;
-}
-
 // Returns whether to use a question. Logs a warning, or throws UsageError, if its answers are
 // invalid.
 bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::string& place,
@@ -159,7 +141,9 @@ OrderedJson description_of(const QuestionExamplesJob& job, const QuestionSummary
 std::string questions_file(const std::string& records) { return records + ".questions.jsonl"; }
 
 QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
-  const auto wanted = wanted_questions(job);
+  const auto wanted =
+      wanted_groups(job.rows, job.what, job.split,
+                    [](const LabelledRow& row) -> const std::string& { return row.pair; });
   const QuestionEncoder encoder(job);
   RowRecords records(job.output, [&](const LabelledRow& row) { return encoder.encode(row); });
   std::optional<io::OutputFile> questions;

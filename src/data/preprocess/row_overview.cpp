@@ -81,8 +81,7 @@ class SplitOverview {
     const std::size_t text = length_of(row.text);
     lengths_.add(text + length_of(row.pair) + special_tokens(row));
     if (!job_.are_classes) return label_lengths_.add(length_of(row.label) + (tokenizer_ ? 1 : 0));
-    if (job_.problem == io::Problem::regression)
-      return numbers_.add(reader_.number(row.label, place));
+    if (io::is_number(job_.problem)) return numbers_.add(reader_.number(row.label, place));
     for (const std::string& name : label_names(job_.problem, row.label, known_)) {
       different_.insert(std::hash<std::string>()(name));
       if (labels_.size() < kMostLabels || labels_.contains(name)) ++labels_[name];
@@ -93,7 +92,7 @@ class SplitOverview {
     OrderedJson out{{"split", name}, {"rows", rows_}, {"left_out", left_out}};
     if (!job_.are_classes)
       out["label_lengths"] = label_lengths_.json(job_);
-    else if (job_.problem == io::Problem::regression)
+    else if (io::is_number(job_.problem))
       out["numbers"] = {{"least", rows_ ? numbers_.least : 0},
                         {"mean", share(numbers_.sum, rows_)},
                         {"largest", rows_ ? numbers_.largest : 0}};

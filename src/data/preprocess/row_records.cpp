@@ -1,6 +1,7 @@
 #include "data/preprocess/row_records.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -51,6 +52,22 @@ std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& wha
   std::vector<bool> wanted = heldout_rows(classes, *split);
   if (split->part == RowSplit::Part::train) wanted.flip();
   return wanted;
+}
+
+std::vector<bool> wanted_groups(const LabelledFiles& files, const std::string& what,
+                                const std::optional<RowSplit>& split, const GroupOfRow& group_of) {
+  if (!split) return {};
+  std::unordered_map<std::size_t, std::size_t> numbers;  // of groups, by their hashes
+  std::vector<std::size_t> of_row;
+  auto rows = LabelledRows::quiet(files, what);
+  for (LabelledRow row; rows.next(row);)
+    of_row.push_back(
+        numbers.try_emplace(std::hash<std::string>()(group_of(row)), numbers.size()).first->second);
+  const auto held = heldout_rows(std::vector<std::int32_t>(numbers.size(), 0), *split);
+  const bool is_heldout = split->part == RowSplit::Part::heldout;
+  std::vector<bool> out;
+  for (const std::size_t group : of_row) out.push_back(held[group] == is_heldout);
+  return out;
 }
 
 LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,

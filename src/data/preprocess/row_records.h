@@ -30,6 +30,12 @@ using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std:
 std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of);
 
+// Does the same, but holds out groups of rows instead of single rows, so that the rows of a group
+// are all in one part. `group_of` returns a text that is equal for the rows of a group.
+using GroupOfRow = std::function<const std::string&(const LabelledRow& row)>;
+std::vector<bool> wanted_groups(const LabelledFiles& files, const std::string& what,
+                                const std::optional<RowSplit>& split, const GroupOfRow& group_of);
+
 // Returns a reader of the rows to write. Warnings about skipped rows are logged only for the first
 // part.
 LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,

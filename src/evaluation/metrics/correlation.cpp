@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -88,6 +89,22 @@ double roc_auc_of_classes(std::span<const std::vector<double>> scores,
     weights += weight;
   }
   return weights == 0 ? kUndefined : sum / weights;
+}
+
+double average_precision_score(std::span<const double> scores, std::span<const double> wanted) {
+  expect_pairs(scores, wanted);
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, std::greater<>(), [&](std::size_t i) { return scores[i]; });
+  double hits = 0, sum = 0;
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    double new_hits = 0;
+    while (end < order.size() && scores[order[end]] == scores[order[begin]])
+      new_hits += wanted[order[end++]] >= 0.5 ? 1 : 0;
+    hits += new_hits;
+    sum += new_hits * hits / static_cast<double>(end);
+  }
+  return hits == 0 ? kUndefined : sum / hits;
 }
 
 double mean_squared_error(std::span<const double> predicted, std::span<const double> wanted) {

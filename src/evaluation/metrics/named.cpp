@@ -295,10 +295,11 @@ ScoreOf rank_metric(std::string_view, const Side& predicted, const Side& wanted)
 }
 
 ScoreOf number_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
-  const auto score = metric == "pearson"    ? pearson
-                     : metric == "spearman" ? spearman
-                     : metric == "auc"      ? roc_auc
-                                            : mean_squared_error;
+  const auto score = metric == "pearson"             ? pearson
+                     : metric == "spearman"          ? spearman
+                     : metric == "auc"               ? roc_auc
+                     : metric == "average-precision" ? average_precision_score
+                                                     : mean_squared_error;
   std::vector<double> given, right;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) {
     given.push_back(number_at(predicted, i));
@@ -390,6 +391,7 @@ constexpr Named kMetrics[] = {{"accuracy", class_metric},
                               {"spearman", number_metric},
                               {"mse", number_metric},
                               {"auc", number_metric},
+                              {"average-precision", number_metric},
                               {"mrr", rank_metric},
                               {"auc-macro", class_auc_metric},
                               {"auc-weighted", class_auc_metric},

@@ -26,7 +26,8 @@ std::vector<std::string> metric_names();
 // share of examples whose labels are all correct, and matthews is not supported.
 // auc-macro, auc-weighted: the prediction is an object with the probability of each class; the
 // reference is one of their names.
-// pearson, spearman, mse, auc: numbers; for auc the reference is 0 or 1.
+// pearson, spearman, mse, auc, average-precision: numbers; for auc the reference is 0 or 1, for
+// average-precision a reference of at least 0.5 is positive.
 // mrr: the prediction is a reciprocal rank; the reference is not used.
 // exact-match, squad-f1, rouge1, rouge2, rougeL, rougeLsum (F1; with the suffix "-stem" after
 // stemming), bleu: strings; the reference may be a list of strings, and the best match counts.

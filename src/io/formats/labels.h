@@ -20,18 +20,26 @@ enum class Problem {
   regression,    // a number
   token_labels,  // one of several classes for each word of a text
   answer_spans,  // the position of the answer to a question in a text
+  rerank,        // the probability that a document is relevant to a query
 };
-inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::single_label},
+inline constexpr NamedValues<Problem, 6> kProblems{{{"single_label", Problem::single_label},
                                                     {"multi_label", Problem::multi_label},
                                                     {"regression", Problem::regression},
                                                     {"token_labels", Problem::token_labels},
-                                                    {"answer_spans", Problem::answer_spans}}};
-constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
+                                                    {"answer_spans", Problem::answer_spans},
+                                                    {"rerank", Problem::rerank}}};
+constexpr const NamedValues<Problem, 6>& words_of(Problem) { return kProblems; }
 
 // Returns whether an empty label counts as a missing one. It is valid for multi_label, where it
 // means no class, and for token_labels.
 constexpr bool needs_label(Problem problem) {
-  return problem == Problem::single_label || problem == Problem::regression;
+  return problem == Problem::single_label || problem == Problem::regression ||
+         problem == Problem::rerank;
+}
+
+// Returns whether a label is a number and the model has one output for each text.
+constexpr bool is_number(Problem problem) {
+  return problem == Problem::regression || problem == Problem::rerank;
 }
 
 // How a text is split into windows for a question, and the maximum length of an answer.
@@ -53,17 +61,16 @@ void visit_fields(C& c, Visitor&& visit) {
 
 struct Labels {
   Problem problem = Problem::single_label;
-  std::vector<std::string> names = {};  // class names; empty for regression and answer_spans
-  bool no_answer = false;               // answer_spans: a question may have no answer
+  std::vector<std::string> names =
+      {};                  // class names; empty for regression, answer_spans and rerank
+  bool no_answer = false;  // answer_spans: a question may have no answer
 
   // Returns the number of outputs of the model per text, or per token if of_tokens().
   std::int64_t outputs() const {
     if (problem == Problem::answer_spans) return 2;
-    return problem == Problem::regression ? 1 : static_cast<std::int64_t>(names.size());
+    return is_number(problem) ? 1 : static_cast<std::int64_t>(names.size());
   }
-  bool has_classes() const {
-    return problem != Problem::regression && problem != Problem::answer_spans;
-  }
+  bool has_classes() const { return !is_number(problem) && problem != Problem::answer_spans; }
   // Returns whether the model has outputs for each token instead of for the whole text.
   bool of_tokens() const {
     return problem == Problem::token_labels || problem == Problem::answer_spans;

@@ -21,6 +21,7 @@ using compiler::constant;
 using compiler::convert;
 using compiler::Dims;
 using compiler::DType;
+using compiler::full_like;
 using compiler::logistic;
 using compiler::maximum;
 using compiler::reduce_sum;
@@ -129,6 +130,25 @@ Objective regression(const Scored& s, double center) {
   return out;
 }
 
+// Returns the objective of a cross-encoder with one logit for each pair of texts.
+Objective rerank(const Scored& s) {
+  const std::int64_t B = s.weights.dim(0);
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor logits = reshape(s.logits, {B});
+  const Tensor half = full_like(s.labels, 0.5);
+  const Tensor predicted = compare(logits, zeros_like(logits), Compare::gt);
+  const Tensor relevant = compare(s.labels, half, Compare::ge);
+  Objective out;
+  out.losses.push_back({.name = "classification_loss",
+                        .sum = reduce_sum(sigmoid_cross_entropy(logits, s.labels) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back(
+      {.name = "accuracy",
+       .sum = count_hits(convert(predicted, DType::s32), convert(relevant, DType::s32), s.weights),
+       .weight = weight});
+  return out;
+}
+
 // Returns the token classification objective. The label feature has the class number plus 1 at the
 // first token of each word, and 0 (no label) at all other tokens.
 Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in,
@@ -195,6 +215,8 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
       return multi_label(scored, C);
     case io::Problem::regression:
       return regression(scored, c.label_center);
+    case io::Problem::rerank:
+      return rerank(scored);
     default:
       throw BugError("classify: unknown problem");
   }
@@ -205,7 +227,7 @@ OutputSpec output_spec(const ClassifyTask& c) {
   const bool spans = c.labels.problem == io::Problem::answer_spans;
   Scores scores = Scores::classes;
   if (c.labels.problem == io::Problem::multi_label) scores = Scores::labels;
-  if (c.labels.problem == io::Problem::regression) scores = Scores::numbers;
+  if (io::is_number(c.labels.problem)) scores = Scores::numbers;
   return {.scores = scores,
           .columns = spans ? 1 : c.labels.outputs(),
           .of_words = false,
@@ -315,6 +337,7 @@ Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
       case io::Problem::single_label:
         return {softmax(logits)};
       case io::Problem::multi_label:
+      case io::Problem::rerank:
         return {logistic(logits)};
       default:
         return {logits};

@@ -1,5 +1,6 @@
 // Fine-tuning a pretrained encoder on labelled texts: single-label or multi-label classification,
-// regression, token classification, or extractive question answering.
+// regression, token classification, extractive question answering, or reranking (a cross-encoder,
+// which scores pairs of a query and a document).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,10 @@ struct ClassifyTask {
 //                 second one
 //   multi_label   classification_loss; accuracy (all classes of a text correct), micro_f1, macro_f1
 //   regression    squared_error; pearson
+//   rerank        classification_loss: the binary cross entropy of sigmoid(logit) and a label from
+//   0
+//                 to 1 (sentence-transformers' BinaryCrossEntropyLoss); accuracy: rows whose logit
+//                 is above 0 exactly if the label is at least 0.5
 //   token_labels  like single_label, over the words of all texts
 //   answer_spans  answer_loss: the mean cross entropy of start and end over the tokens of the
 //                 window (run_squad.py); span_accuracy (both correct)
@@ -45,8 +50,8 @@ Teacher classify_teacher(const ClassifyTask& config, FrozenModel model);
 
 // Returns the prediction of a classifier. Inputs: input_ids, input_mask and segment_ids [S]. The
 // output is f32 and depends on the problem: probabilities [B,C] for classification of texts, the
-// predicted numbers for regression, probabilities [B,S,C] for token_labels, and logits [B,S,2] for
-// answer_spans.
+// predicted numbers for regression, sigmoid(logit) for rerank, probabilities [B,S,C] for
+// token_labels, and logits [B,S,2] for answer_spans.
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
 }  // namespace smelt::model

@@ -19,7 +19,7 @@ constexpr std::size_t kAskedAtOnce = 2048;
 
 // Returns the label in the JSON format of the problem's predictions: a number, a list or a string.
 OrderedJson label_json(const io::Labels& labels, const std::string& label) {
-  if (labels.problem == io::Problem::regression) {
+  if (io::is_number(labels.problem)) {
     const OrderedJson number = OrderedJson::parse_or_discard(label);
     if (number.is_number()) return number;
     const auto other = data::label_number(label);  // "+1.5" and ".5" are not valid JSON
@@ -115,6 +115,7 @@ std::string ComparedModel::metric() const {
     case io::Problem::multi_label:
       return "f1-micro";
     case io::Problem::regression:
+    case io::Problem::rerank:
       return "spearman";
     case io::Problem::answer_spans:
       return "squad-f1";
@@ -158,7 +159,7 @@ std::vector<OrderedJson> ComparedModel::predict_classes(const data::LabelledFile
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
     std::vector<execution::PairOfTexts> texts;
     for (const PlacedRow& row : piece) {
-      if (labels().problem == io::Problem::regression)
+      if (io::is_number(labels().problem))
         (void)reader.number(row.label, row.place);
       else
         (void)reader.classes(row.label, row.place);

@@ -41,20 +41,35 @@ std::vector<std::string> named_classes(const ClassifyData& data) {
   return checkpoint::composed_labels(io::class_names_in(data.labels));
 }
 
+// Returns the default column names of text, pair and label.
+struct Columns {
+  const char *text, *pair, *label;
+};
+Columns usual_columns(io::Problem problem, const ClassifyData& data) {
+  if (problem == io::Problem::answer_spans) return {"question", "context", "answers"};
+  if (problem != io::Problem::rerank) return {"text", "", "label"};
+  return {"query", data.negative.empty() ? "document" : "positive",
+          data.negative.empty() ? "label" : ""};
+}
+
 data::LabelledFiles files_of(const Recipe& r, const std::string& input) {
   const ClassifyData data = classify_data(r);
   const bool answers = of_answers(r);
+  const bool rerank = classify_model(r).problem == io::Problem::rerank;
+  const Columns columns = usual_columns(classify_model(r).problem, data);
   return {.input = input,
           .format = text::parse_file_format(data.format, "data.format"),
-          .text = or_else(data.text, answers ? "question" : "text"),
-          .pair = or_else(data.pair, answers ? "context" : ""),
-          .label = or_else(data.label, answers ? "answers" : "label"),
+          .text = or_else(data.text, columns.text),
+          .pair = or_else(data.pair, columns.pair),
+          .label = or_else(data.label, columns.label),
           .header = data.header,
           .id = answers ? "id" : "",
           .words = classify_model(r).problem == io::Problem::token_labels,
           .lists = classify_model(r).problem == io::Problem::multi_label,
           .answers = answers,
-          .needs_label = io::needs_label(classify_model(r).problem),
+          .needs_label = io::needs_label(classify_model(r).problem) && data.negative.empty(),
+          .needs_pair = rerank,
+          .others = column_names(data.negative),
           .known = named_classes(data),
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
@@ -152,6 +167,8 @@ ClassifyModel classify_model(const Recipe& r) {
 ClassifyData classify_data(const Recipe& r) { return row_data<ClassifyData>(r); }
 std::string example_flags(const Recipe& r) {
   if (of_answers(r)) return "--text 'a question' --pair 'a text with its answer'";
+  if (classify_model(r).problem == io::Problem::rerank)
+    return "--text 'a query' --pair 'a document'";
   return classify_data(r).pair.empty() ? "--text 'a text'" : "--text 'a text' --pair 'another'";
 }
 
@@ -259,7 +276,8 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const std::uint64_t examples = write_texts(r, labels, part);
   // The overview covers all splits and is written once: after the records of the test split, or
   // after the training records if there is no test split.
-  if (test || (train && data.test.empty())) write_overview(r);
+  const bool has_labels = data.negative.empty();
+  if (has_labels && (test || (train && data.test.empty()))) write_overview(r);
   return examples;
 }
 

@@ -30,13 +30,14 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("problem", c.problem,
         "single_label: one of several classes; multi_label: any number of classes, separated by "
         "commas or as a JSON list; regression: a number; token_labels: a class for each word, in "
-        "order; answer_spans: the place in a text that answers a question");
+        "order; answer_spans: the place in a text that answers a question; rerank: how relevant a "
+        "document is to a query, from 0 to 1");
   visit("dropout", c.dropout, "dropout of the input of the classification head");
 }
 
 struct ClassifyData {
   std::string train, validation, test;
-  std::string format = "auto", text, pair, label, labels;
+  std::string format = "auto", text, pair, label, negative, labels;
   text::Header header = text::Header::names;
   bool both_orders = false;
   std::string glue, glue_folder = "glue_data";
@@ -57,12 +58,17 @@ template <class C, class Visitor>
 void visit_row_fields(C& c, Visitor&& visit) {
   visit("text", c.text,
         "column of the text; token_labels: column of the words, separated by spaces or as an "
-        "array; answer_spans: column of the question; empty: text, or question");
+        "array; answer_spans: column of the question; rerank: column of the query; empty: text, "
+        "question or query");
   visit("pair", c.pair,
         "column of a second text; answer_spans: column of the context, which contains the answer; "
-        "empty: none, or context");
+        "rerank: column of the document; empty: none, context, document, or positive with "
+        "data.negative");
   visit("label", c.label,
         "column of the label; answer_spans: column of the answers; empty: label, or answers");
+  visit("negative", c.negative,
+        "rerank: columns of documents that are not relevant, comma separated; a value may be a "
+        "JSON list of documents. data.pair is then a relevant document, and no label is read");
   visit("labels", c.labels,
         "names of the classes in order, separated by commas or as a JSON list; empty: the labels "
         "of data.train, sorted");
@@ -108,8 +114,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "one window");
   visit("answer_tokens", c.answer_tokens, "answer_spans: maximum length of an answer in tokens");
   visit("validation_share", c.validation_share,
-        "share of each class (answer_spans: of the contexts) to hold out if data.validation is "
-        "empty");
+        "share of each class (answer_spans: of the contexts, rerank: of the queries) to hold out "
+        "if data.validation is empty");
   visit("seed", c.seed, "random seed of the split into training and held-out rows");
   visit("max_bad", c.max_bad, "maximum share of unreadable rows, which are skipped");
 }

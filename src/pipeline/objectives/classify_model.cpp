@@ -14,6 +14,7 @@
 #include "data/preprocess/row_records.h"
 #include "evaluation/metrics/correlation.h"
 #include "evaluation/metrics/entities.h"
+#include "evaluation/metrics/reranking.h"
 #include "io/filesystem/file.h"
 #include "io/formats/config.h"
 #include "pipeline/config/recipe_paths.h"
@@ -61,7 +62,7 @@ struct LabelledBatch {
   // Returns the label of an example in the format of a model's outputs: the number for regression,
   // otherwise 1 for each class that it has and 0 for the others.
   std::vector<float> label(const io::Labels& labels, std::size_t at) const {
-    if (labels.problem == io::Problem::regression) return {batch.arrays[3].values<float>()[at]};
+    if (io::is_number(labels.problem)) return {batch.arrays[3].values<float>()[at]};
     std::vector<float> out(labels.names.size(), 0);
     const auto value = row(3, at);
     if (labels.problem == io::Problem::single_label)
@@ -128,6 +129,7 @@ struct WrittenPredictions {
   std::string lines;
   evaluation::EntityCounts entities = {};
   std::vector<double> predictions = {}, labels = {};
+  std::vector<std::string> queries = {};  // for rerank
   // Number of predictions and of labels of each class.
   std::map<std::string, std::int64_t> predicted = {}, labelled = {};
 
@@ -179,17 +181,37 @@ WrittenPredictions predict_texts(execution::Classifier& classifier, const Labell
       ++written.labelled[line["label"].get<std::string>()];
       ++written.predicted[line["prediction"].get<std::string>()];
     }
-    if (labels.problem != io::Problem::regression) continue;
+    if (!io::is_number(labels.problem)) continue;
+    if (labels.problem == io::Problem::rerank) written.queries.push_back(line["text"]);
     written.predictions.push_back(numbers[i].front());
     written.labels.push_back(label.front());
   }
   return written;
 }
 
+// Returns the average precision over all pairs, and the metrics of the documents of each query if
+// some query has both relevant and other documents.
+std::vector<model::MeasuredValue> reranking_measures(const WrittenPredictions& written) {
+  const auto all = static_cast<double>(written.labels.size());
+  const double precision = evaluation::average_precision_score(written.predictions, written.labels);
+  std::vector<model::MeasuredValue> out{
+      {.name = "average_precision", .value = std::isnan(precision) ? 0 : precision, .weight = all}};
+  const evaluation::RerankingMetrics ranked =
+      evaluation::reranking_metrics(written.queries, written.predictions, written.labels);
+  const auto queries = static_cast<double>(ranked.queries);
+  if (ranked.queries > 0)
+    out.insert(out.end(), {{.name = "ndcg_at_10", .value = ranked.ndcg, .weight = queries},
+                           {.name = "mrr_at_10", .value = ranked.mrr, .weight = queries},
+                           {.name = "map", .value = ranked.map, .weight = queries}});
+  return out;
+}
+
 // Returns the metrics that need all predictions: correlations for regression (0 if predictions or
-// labels are constant), precision, recall and F1 of entities for token_labels; otherwise none.
+// labels are constant), those of reranking_measures(), precision, recall and F1 of entities for
+// token_labels; otherwise none.
 std::vector<model::MeasuredValue> measures_of(const WrittenPredictions& written,
                                               const io::Labels& labels) {
+  if (labels.problem == io::Problem::rerank) return reranking_measures(written);
   if (labels.problem == io::Problem::regression) {
     const auto measured = [&](const char* name, double value) -> model::MeasuredValue {
       return {.name = name,
@@ -228,7 +250,7 @@ std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
 
 OrderedJson said_json(const io::Labels& labels, std::span<const float> numbers) {
   CHECK(labels.problem != io::Problem::answer_spans);
-  if (labels.problem == io::Problem::regression) return to_f32_digits(numbers.front());
+  if (io::is_number(labels.problem)) return to_f32_digits(numbers.front());
   if (labels.problem == io::Problem::single_label) return execution::said_label(labels, numbers);
   return execution::predicted_classes(labels, numbers);
 }
@@ -298,6 +320,7 @@ std::vector<model::MeasuredValue> write_class_predictions(const Recipe& r,
     all.entities += written.entities;
     all.predictions.insert(all.predictions.end(), written.predictions.begin(),
                            written.predictions.end());
+    all.queries.insert(all.queries.end(), written.queries.begin(), written.queries.end());
     all.labels.insert(all.labels.end(), written.labels.begin(), written.labels.end());
     for (const auto& [label, count] : written.labelled) all.labelled[label] += count;
     for (const auto& [label, count] : written.predicted) all.predicted[label] += count;

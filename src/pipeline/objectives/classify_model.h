@@ -19,8 +19,9 @@ execution::ClassifyJob classify_job(const model::ClassifyTask& task);
 // "pair" for a second text), label, prediction and probabilities. Texts are the original ones or,
 // if their file is missing, decoded from the token ids. For token_labels, label, prediction and
 // probabilities are lists with a value for each word, and words_json() adds its other fields.
-// Returns Pearson's and Spearman's correlation for regression; precision, recall and F1 of entities
-// (evaluation/metrics/entities.h) for BIO labels; otherwise an empty vector.
+// Returns Pearson's and Spearman's correlation for regression; average_precision and, if queries
+// have several documents, ndcg_at_10, mrr_at_10 and map for rerank; precision, recall and F1 of
+// entities (evaluation/metrics/entities.h) for BIO labels; otherwise an empty vector.
 std::vector<model::MeasuredValue> write_class_predictions(const Recipe& recipe,
                                                           const model::ClassifyTask& task);
 

@@ -25,6 +25,7 @@
 #include "pipeline/objectives/classify_data.h"
 #include "pipeline/objectives/classify_fields.h"
 #include "pipeline/objectives/classify_model.h"
+#include "pipeline/objectives/embedding_source.h"
 #include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/glue_preset.h"
 #include "pipeline/objectives/objectives.h"
@@ -41,8 +42,9 @@ model::Encoder resolved_encoder(const Recipe& r) {
   if (begun && begun->state.contains("encoder"))
     return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                                 begun->path);
-  if (!model.like.empty()) return encoder_in(model.like, "model.like");
-  if (!r.train.init_from.empty()) return encoder_in(r.train.init_from, "train.init_from");
+  const auto encoder_from = model.problem == io::Problem::rerank ? encoder_to_embed_in : encoder_in;
+  if (!model.like.empty()) return encoder_from(model.like, "model.like");
+  if (!r.train.init_from.empty()) return encoder_from(r.train.init_from, "train.init_from");
   throw UsageError("train.init_from: no pre-trained model to fine-tune",
                    "name the folder of a BERT, RoBERTa, ModernBERT, DeBERTa or ELECTRA with --set "
                    "train.init_from=…; to train "
@@ -116,12 +118,15 @@ model::ClassifyTask finished_classifier(const Recipe& r) {
 // during training.
 void check_kept_measure(const Recipe& r) {
   const RecipeChecks checks(r);
-  for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match"})
+  for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match",
+                           "average_precision", "ndcg_at_10", "mrr_at_10", "map"})
     checks.require(
         r.train.checkpoint.best_metric != late, {"train.checkpoint.best_metric"},
         str("train.checkpoint.best_metric is ", late, ", which only the final evaluation computes"),
         of_answers(r) ? "use span_accuracy or answer_loss"
-                      : "use macro_f1, accuracy or classification_loss");
+        : io::is_number(classify_model(r).problem)
+            ? "use accuracy or classification_loss"
+            : "use macro_f1, accuracy or classification_loss");
 }
 
 void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
@@ -210,7 +215,13 @@ void check_classify(const Recipe& r) {
   checks.require(!data.no_answer || of_answers(r), {"data.no_answer", "model.problem"},
                  "data.no_answer is only for model.problem answer_spans",
                  "set model.problem to answer_spans");
-  checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
+  const bool rerank = classify_model(r).problem == io::Problem::rerank;
+  checks.require(data.negative.empty() || rerank, {"data.negative", "model.problem"},
+                 "data.negative is only for model.problem rerank", "set model.problem to rerank");
+  checks.require(data.negative.empty() || data.label.empty(), {"data.negative", "data.label"},
+                 "data.negative and data.label are both set",
+                 "name the column of the labels, or the columns of the documents");
+  checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r) && !rerank),
                  {"data.both_orders", "data.pair"}, "data.both_orders requires pairs of texts",
                  "name the second text's column with data.pair");
   const auto given = io::class_names_in(data.labels);
@@ -259,6 +270,8 @@ std::string usual_metric(const Recipe& r) {
   switch (classify_model(r).problem) {
     case io::Problem::regression:
       return "pearson";
+    case io::Problem::rerank:
+      return "average-precision";
     case io::Problem::token_labels: {
       const io::Labels labels{.problem = io::Problem::token_labels, .names = known_labels(r)};
       return labels.names.empty() ? "" : has_entities(labels) ? "entity-f1" : "accuracy";
@@ -274,6 +287,7 @@ SamplePrediction sample_of(const Recipe& r) {
   using Texts = std::vector<std::string>;
   switch (classify_model(r).problem) {
     case io::Problem::regression:
+    case io::Problem::rerank:
       return {.prediction = 0.5, .label = 1};
     case io::Problem::token_labels:
       return {.prediction = Texts{"a", "a"}, .label = Texts{"a", "a"}, .of_words = true};
@@ -324,9 +338,7 @@ ObjectiveType classify_objective() {
   type.name = "classify";
   type.help =
       "fine-tunes a BERT, RoBERTa, ModernBERT, DeBERTa or ELECTRA for classification, regression, "
-      "token "
-      "labels or question "
-      "answering";
+      "token labels, question answering or reranking";
   type.model = io::config_fields<ClassifyModel>();
   type.data = io::config_fields<ClassifyData>();
   type.preset = classify_preset;

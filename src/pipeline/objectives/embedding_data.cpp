@@ -17,13 +17,6 @@
 namespace smelt::pipeline {
 namespace {
 
-std::vector<std::string> negative_columns(const EmbeddingData& data) {
-  std::vector<std::string> out;
-  for (const std::string_view name : split(data.negative, ','))
-    if (!trim(name).empty()) out.emplace_back(trim(name));
-  return out;
-}
-
 data::LabelledFiles embedding_files(const Recipe& r, const std::string& input) {
   const EmbeddingData data = embedding_data(r);
   const bool scored = model::reads_scores(embedding_model(r).loss);
@@ -39,9 +32,26 @@ data::LabelledFiles embedding_files(const Recipe& r, const std::string& input) {
   out.header = data.header;
   out.needs_label = scored;
   out.needs_pair = true;
-  out.others = negative_columns(data);
+  out.others = column_names(data.negative);
   out.limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"};
   return out;
+}
+
+// Logs a warning if the first row has a column of negatives that the recipe does not read.
+void warn_of_unread_negatives(data::LabelledFiles files, const std::string& what) {
+  if (!files.others.empty()) return;
+  for (const char* name : {"negative", "negatives", "hard_negative", "hard_negatives"}) try {
+      files.others = {name};
+      auto rows = data::LabelledRows::quiet(files, what);
+      data::LabelledRow row;
+      if (!rows.next(row) || data::texts_in(row.others.front()).empty()) continue;
+      log_warning(
+          "{}: the column '{}' of {} is not read\n  hint: to train with these hard negatives, set "
+          "data.negative to {}",
+          what, name, files.input, name);
+    } catch (const UsageError&) {
+      continue;  // there is no such column
+    }
 }
 
 }  // namespace
@@ -70,7 +80,7 @@ std::vector<std::int64_t> positive_numbers_in(const std::string& where, const st
 
 std::int64_t texts_per_example(const Recipe& r) {
   const EmbeddingData data = embedding_data(r);
-  return 2 + (data.negatives > 0 ? data.negatives : std::ssize(negative_columns(data)));
+  return 2 + (data.negatives > 0 ? data.negatives : std::ssize(column_names(data.negative)));
 }
 
 std::vector<std::string> embedding_row_files(const Recipe& r) {
@@ -105,6 +115,8 @@ std::uint64_t make_embedding_examples(const Recipe& r, ExampleSet set) {
                                                                          : paths.heldout_output,
                                        .keeps_rows = !train};
   const data::EmbeddingSummary s = data::write_embedding_examples(job);
+  if (train && !model::reads_scores(embedding_model(r).loss))
+    warn_of_unread_negatives(job.rows, job.what);
   log_info("data: {} of {} with {}: {} of them truncated to {} tokens, {} unknown tokens",
            counted(s.examples, "example"), job.what, counted(s.negatives, "hard negative"),
            percent(share(s.cut, s.examples)), job.seq_length, percent(share(s.unknown, s.tokens)));

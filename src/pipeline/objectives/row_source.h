@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/str.h"
 #include "data/input_pipeline/description.h"
 #include "data/preprocess/row_records.h"
 #include "io/filesystem/folder.h"
@@ -25,6 +26,14 @@ Data row_data(const Recipe& r) {
   data.validation = row_input(r, "validation");
   data.test = row_input(r, "test");
   return data;
+}
+
+// Returns the names in a comma-separated list of columns.
+inline std::vector<std::string> column_names(const std::string& list) {
+  std::vector<std::string> out;
+  for (const std::string_view name : split(list, ','))
+    if (!trim(name).empty()) out.emplace_back(trim(name));
+  return out;
 }
 
 // Returns the batch lengths in the description of the training examples (data.lengths auto); empty

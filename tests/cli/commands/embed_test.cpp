@@ -10,6 +10,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "support/command.h"
+#include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
 
@@ -66,6 +67,24 @@ TEST_F(Embed, WritesAMatrixInTheOrderOfTheTexts) {
   EXPECT_EQ(io::read_file(dir_.file("y.npy")), io::read_file(dir_.file("x.npy")));
 }
 
+TEST_F(Embed, WritesParquetThatPyarrowReads) {
+  const CommandOutput made =
+      in(str("embed ", folder_, " --input in.txt --output x.parquet --batch 1"));
+  ASSERT_EQ(made.status, 0) << made.text;
+  const CommandOutput read = run_command(
+      str(source_path(".venv/bin/python"),
+          " -c \"import json, pyarrow.parquet as p; t = p.read_table('", dir_.file("x.parquet"),
+          "'); print(t.schema.field('embedding').type, json.dumps(t.to_pydict()))\""));
+  ASSERT_EQ(read.status, 0) << read.text;
+  const std::string type = "fixed_size_list<element: float not null>[8] ";
+  ASSERT_THAT(read.text, testing::StartsWith(type));
+  const Json table = Json::parse(read.text.substr(type.size()));
+  EXPECT_EQ(table["text"][1], "Bad cab");
+  ASSERT_EQ(table["embedding"].size(), 5);
+  for (std::size_t i = 0; i < want_.size(); ++i)
+    EXPECT_NEAR(table["embedding"][i / 8][i % 8].get<double>(), want_[i], 1e-5) << i;
+}
+
 TEST_F(Embed, PrintsTruncatedEmbeddings) {
   const CommandOutput made =
       in(str("embed ", folder_, " --text a --text 'Bad cab' --dimensions 3 2>/dev/null"));
@@ -76,6 +95,18 @@ TEST_F(Embed, PrintsTruncatedEmbeddings) {
   const double norm = std::hypot(want_[0], want_[1], want_[2]);
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_NEAR(first["embedding"][i].get<double>(), want_[i] / norm, 1e-5);
+}
+
+TEST_F(Embed, OnnxHasPoolingAndNormalization) {
+  REQUIRE_ORACLE();
+  for (const char* version : {"v3", "v6"}) {  // mean and normalized, cls
+    const std::string folder = source_path(str("tests/golden/sentence_transformers/", version));
+    const CommandOutput made = in(str("convert ", folder, " ", version, " --to onnx"));
+    ASSERT_EQ(made.status, 0) << made.text;
+    const CommandOutput run = run_oracle(str(source_path("tools/check_onnx_embeddings.py"), " ",
+                                             dir_.file(version), " ", folder, "/embeddings.json"));
+    EXPECT_EQ(run.status, 0) << run.text;
+  }
 }
 
 TEST_F(Embed, RejectsWrongArguments) {
@@ -112,6 +143,25 @@ TEST_F(Embed, RetrievesEachTextByItself) {
                  corpus + R"({"_id": "qa", "title": "", "text": "a"})" + "\n");
   EXPECT_THAT(in(str("retrieve ", folder_, " --data data --metric recall@1")).text,
               HasSubstr("4 queries, 5 documents\nrecall@1    1.0000"));
+  // The reranker changes the order of the first two documents only.
+  const std::string reranker = source_path("tests/golden/cross_encoder/v6");
+  const CommandOutput reranked =
+      in(str("retrieve ", folder_, " --data data --metric mrr@10 --rerank ", reranker,
+             " --rerank-depth 2 --run reranked.txt"));
+  ASSERT_EQ(reranked.status, 0) << reranked.text;
+  const auto lines = split(io::read_file(dir_.file("reranked.txt")), '\n');
+  // A line is "qa Q0 document rank score smelt", and a document's id is "d" and its text.
+  const auto score = [&](std::size_t line) {
+    const auto fields = split(lines[line], ' ');
+    return std::stod(std::string(fields[fields.size() - 2]));
+  };
+  const auto end = lines[0].find(" 1 ");
+  const CommandOutput predicted = in(str("predict ", reranker, " --text a --pair '",
+                                         lines[0].substr(7, end - 7), "' --json 2>/dev/null"));
+  EXPECT_NEAR(Json::parse(predicted.text)["prediction"].get<double>(), score(0), 1e-5);
+  EXPECT_GT(score(0), score(1));
+  EXPECT_NEAR(score(2), score(1) - 1, 1e-5);
+  expect_refused(str("retrieve ", folder_, " --data data --rerank ", folder_), "retrieve: ");
   expect_refused(str("retrieve ", folder_, " --data nowhere"),
                  "retrieve: nowhere/corpus.jsonl does not exist");
 }

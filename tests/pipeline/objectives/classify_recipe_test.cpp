@@ -363,6 +363,85 @@ TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
   EXPECT_EQ(label(number, "3"), "3");
 }
 
+std::string pairs_to_rerank() {
+  std::string rows = "query\tdocument\tlabel\n";
+  for (int i = 0; i < 24; ++i)
+    rows += str("cat w", 8 + i / 4, "\tdog w", 8 + i % 4, "\t", i % 4 == 0 ? "1" : "0.25", "\n");
+  return rows;
+}
+
+TEST_F(ClassifyRun, RerankerHoldsOutQueriesAndMeasuresTheOrderOfTheirDocuments) {
+  const std::vector<std::string> rerank{"model.problem=rerank",
+                                        "data.train=" + rows_file("q.tsv", pairs_to_rerank())};
+  const execution::Evaluation e = run("m", rerank);
+  EXPECT_EQ(e.examples, 8);  // 2 of 6 queries
+  EXPECT_EQ(e.measure("ndcg_at_10").weight, 2);
+  for (const char* name : {"accuracy", "average_precision", "ndcg_at_10", "mrr_at_10", "map"}) {
+    EXPECT_GE(e.measure(name).value, 0) << name;
+    EXPECT_LE(e.measure(name).value, 1) << name;
+  }
+  const ReadPredictions read = read_predictions(dir_.file("m/model/predictions.jsonl"));
+  ASSERT_EQ(read.predictions.size(), 8);
+  const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_NEAR(e.measure("average_precision").value,
+              evaluation::metric_of("average-precision", read.predictions, read.labels)(all), 1e-6);
+  // The exported folder is a CrossEncoder with the same scores.
+  const std::vector<execution::PairOfTexts> texts{{"cat w8", "dog w9"}, {"cat w10", "dog"}};
+  const auto want = PretrainedModel::load(dir_.file("m")).classify(texts);
+  PretrainedModel exported = PretrainedModel::load(dir_.file("m/huggingface"));
+  EXPECT_EQ(exported.labels().problem, io::Problem::rerank);
+  const auto got = exported.classify(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_GT(want[i].outputs[0], 0);
+    EXPECT_LT(want[i].outputs[0], 1);
+    EXPECT_NEAR(got[i].outputs[0], want[i].outputs[0], 1e-6);
+  }
+  const Json config = Json::parse(io::read_file(dir_.file("m/huggingface/config.json")));
+  EXPECT_EQ(config["sentence_transformers"]["activation_fn"],
+            "torch.nn.modules.activation.Sigmoid");
+  // Two devices give the same weights, and so does a resumed run.
+  std::vector<std::string> part = rerank, devices = rerank;
+  part.push_back("train.steps=2");
+  run("cut", part);
+  run("cut", rerank);
+  EXPECT_TRUE(weights("cut") == weights("m"));
+  devices.push_back("train.devices=2");
+  EXPECT_NEAR(run("two", devices).measure("classification_loss").value,
+              e.measure("classification_loss").value, 1e-5);
+}
+
+TEST_F(ClassifyRun, RerankerReadsRelevantAndOtherDocumentsOfARow) {
+  std::string rows;
+  for (int i = 0; i < 6; ++i)
+    rows += str(R"({"query": "cat w)", 8 + i, R"(", "positive": "dog", "negative": ["w9", "w10"]})",
+                "\n");
+  const std::vector<std::string> rerank{
+      "model.problem=rerank", "data.train=" + rows_file("q.jsonl", rows), "data.negative=negative"};
+  EXPECT_EQ(run("m", rerank).examples, 6);  // 2 of 6 queries, with 3 documents each
+  EXPECT_THAT(log_.text(), HasSubstr("12 examples to train on, 6 held out"));
+  const ReadPredictions read = read_predictions(dir_.file("m/model/predictions.jsonl"));
+  EXPECT_EQ(read.labels, (evaluation::JsonValues{1, 0, 0, 1, 0, 0}));
+}
+
+TEST_F(ClassifyRun, RejectsRerankersWithWrongSettingsAndLabels) {
+  const std::string problem = "model.problem=rerank";
+  EXPECT_THAT(
+      refusal({problem,
+               "data.train=" + rows_file("l.tsv", "query\tdocument\tlabel\na\tb\t3\nc\td\t3\n")}),
+      HasSubstr(
+          "l.tsv:2: label 3 must be between 0 (not relevant) and 1 (relevant)\n  hint: divide "
+          "the labels by the largest one, or set model.problem to regression"));
+  EXPECT_THAT(refusal({"data.negative=x"}),
+              HasSubstr("data.negative is only for model.problem rerank\n  hint: set model.problem "
+                        "to rerank"));
+  EXPECT_THAT(refusal({problem, "data.negative=x", "data.label=y"}),
+              HasSubstr("data.negative and data.label are both set\n  hint: name the column of the "
+                        "labels, or the columns of the documents"));
+  EXPECT_THAT(refusal({problem, "train.checkpoint.best_metric=map", "eval.every=2"}),
+              HasSubstr("train.checkpoint.best_metric is map, which only the final evaluation "
+                        "computes\n  hint: use accuracy or classification_loss"));
+}
+
 TEST_F(ClassifyRun, ReadsPairsAndPredictsTheSameFromExportedFolders) {
   run("m", {"data.pair=pair"});
   const std::vector<execution::PairOfTexts> texts{

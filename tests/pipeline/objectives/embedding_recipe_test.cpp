@@ -75,6 +75,7 @@ TEST_F(EmbeddingRun, TrainsOnPairsWithNegativesRanksHeldOutTextsAndExports) {
   }
   EXPECT_GT(e.measure("ranking_loss_8").value, 0);
   EXPECT_THAT(log_.text(), HasSubstr("occurs in an earlier row; it is not a negative"));
+  EXPECT_THAT(log_.text(), testing::Not(HasSubstr("is not read")));
   text::LineReader lines(dir_.file("m/model/predictions.jsonl"));
   std::string line;
   ASSERT_TRUE(lines.next(line));
@@ -117,8 +118,11 @@ TEST_F(EmbeddingRun, ResumesBitIdentically) {
               HasSubstr("scale"));
 }
 
-TEST_F(EmbeddingRun, TakesThePoolingOfASentenceTransformersFolder) {
+TEST_F(EmbeddingRun, TakesThePoolingOfASentenceTransformersFolderAndWarnsOfUnreadNegatives) {
   run("m", {"model.pooling=cls"});
+  EXPECT_THAT(log_.text(),
+              HasSubstr("is not read\n  hint: to train with these hard negatives, set data.negative "
+                        "to negative"));
   const Recipe next = recipe("n", {"train.init_from=" + dir_.file("m/huggingface")});
   EXPECT_EQ(next.type->task(next).settings["embedding"]["pooling"], "cls");
 }

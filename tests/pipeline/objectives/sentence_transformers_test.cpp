@@ -74,6 +74,17 @@ TEST_F(SentenceTransformersModules, WarnsOfAPromptThatSmeltDoesNotAdd) {
   EXPECT_THAT(log.text(), HasSubstr("sentence-transformers puts the prompt 'query' before each"));
 }
 
+TEST_F(SentenceTransformersModules, ThatLowercaseTextsNeedATokenizerThatDoesSo) {
+  write(modules("Pooling"), R"({"pooling_mode": "mean"})");
+  io::write_file(dir_.file("sentence_bert_config.json"), R"({"do_lower_case": true})");
+  EXPECT_THAT(refusal(),
+              HasSubstr("sentence_bert_config.json: do_lower_case is true, but the "
+                        "tokenizer keeps capitals; smelt does not lowercase texts before "
+                        "the tokenizer\n  hint: set do_lower_case to false there"));
+  io::write_file(dir_.file("tokenizer_config.json"), R"({"do_lower_case": true})");
+  EXPECT_EQ(refusal(), "no error");
+}
+
 TEST_F(SentenceTransformersModules, OfAnotherKindAreRefused) {
   EXPECT_EQ(sentence_transformers_form(dir_.path()), std::nullopt);
   write(modules("Pooling"), R"({"pooling_mode": "max"})");
