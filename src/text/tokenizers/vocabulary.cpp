@@ -41,6 +41,11 @@ void warn_of_duplicates(const std::vector<std::pair<std::int32_t, std::int32_t>>
   const std::lock_guard lock(mutex);
   if (found.empty() || !warned.insert(origin).second) return;
   const auto [first, last] = found.front();
+  if (!origin.ends_with(".txt"))
+    return log_warning(
+        "{}: token '{}' has the ids {} and {}{}: the last one is used", origin,
+        tokens[static_cast<std::size_t>(last)], first, last,
+        found.size() == 1 ? "" : str(" (and ", found.size() - 1, " more such tokens)"));
   log_warning(
       "{}:{}: token '{}' is on line {} too{}: the later line is used, and every line keeps its id",
       origin, last + 1, tokens[static_cast<std::size_t>(last)], first + 1,

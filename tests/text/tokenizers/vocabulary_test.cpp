@@ -79,6 +79,13 @@ TEST(Vocabulary, UsesTheLaterOfEqualLinesAndWarns) {
   EXPECT_EQ(log.find("the later line is used"), log.rfind("the later line is used")) << log;
 }
 
+TEST(Vocabulary, NamesTheIdsOfATokenThatATokenizerJsonHasTwice) {
+  const CapturedLog log;
+  EXPECT_EQ(Vocabulary({"[UNK]", "[CLS]", "a", "[SEP]", "a"}, "twice.json").id("a"), 4);
+  EXPECT_THAT(log.text(),
+              HasSubstr("twice.json: token 'a' has the ids 2 and 4: the last one is used"));
+}
+
 TEST(Vocabulary, RequiresAllSpecialTokensExceptPadding) {
   const Words special{"[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   Vocabulary(special).check_special_tokens();
