@@ -130,10 +130,11 @@ bool has_decoder(const TokenizerFiles& files) {
   return files.config && files.config->contains(kDecoder);
 }
 
-// Sets `out.special` from special_tokens_map.json at `path`, as transformers does.
-void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
+// Sets `out.special` from special_tokens_map.json at `path`, as transformers does. If the tokenizer
+// `is_wordpiece`, throws UsageError for roles that BERT's tokenizer does not have.
+void take_special_tokens_map(const std::string& path, bool is_wordpiece, TokenizerFiles& out) {
   Json map = object_in(path, out.hint);
-  if (out.tokenizer_class.empty() || is_bert_class(out.tokenizer_class))
+  if (is_wordpiece && (out.tokenizer_class.empty() || is_bert_class(out.tokenizer_class)))
     check_roles(io::JsonField(map, path, out.hint));
   const auto mark = [&](Json& token) {
     if (!token.is_object()) return;
@@ -157,7 +158,8 @@ void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
 
 // Reads the files. `model` is the path of config.json (empty if missing), whose tokenizer_class is
 // used if tokenizer_config.json has none.
-TokenizerFiles files_of(const std::string& config, const std::string& model) {
+TokenizerFiles files_of(const std::string& config, const std::string& model,
+                        bool is_wordpiece = true) {
   TokenizerFiles out;
   out.path = config;
   out.hint = str("use the files that the model was saved with: ", config, " says how its text is ",
@@ -179,7 +181,8 @@ TokenizerFiles files_of(const std::string& config, const std::string& model) {
       if (field.ends_with("_token") || field.ends_with("_special_tokens"))
         out.special[field] = value;
   const std::string map = io::join_path(io::parent_path(config), "special_tokens_map.json");
-  if (!model.empty() && !has_decoder(out) && io::exists(map)) take_special_tokens_map(map, out);
+  if (!model.empty() && !has_decoder(out) && io::exists(map))
+    take_special_tokens_map(map, is_wordpiece, out);
   return out;
 }
 
@@ -441,7 +444,7 @@ std::vector<AddedToken> added_tokens_beside(const std::string& vocab,
   const auto beside = [&](const char* name) { return io::join_path(io::parent_path(vocab), name); };
   const bool has_class = !tokenizer_class_beside(vocab).empty();
   const TokenizerFiles files =
-      files_of(beside("tokenizer_config.json"), has_class ? beside("config.json") : "");
+      files_of(beside("tokenizer_config.json"), has_class ? beside("config.json") : "", false);
   for (AddedToken& token : known)
     for (const auto& [role, said] : files.special.items())
       if (said.is_object() && said.value("content", Json()) == token.content) {

@@ -72,6 +72,9 @@ def slow_folders(draw, folder):
         write_json(f"{folder}/{name}/tokenizer_config.json", config)
         write_json(f"{folder}/{name}/config.json", {"model_type": "roberta"})
         write_json(f"{folder}/{name}/added_tokens.json", {"covid": trained.get_vocab_size()})
+        write_json(f"{folder}/{name}/special_tokens_map.json",
+                   {"pad_token": "<pad>", "mask_token": {"content": "<mask>", "single_word": False, "lstrip": True,
+                                                         "rstrip": False, "normalized": False}})
         out[f"{name}/vocab.json"] = transformers.RobertaTokenizerFast.from_pretrained(f"{folder}/{name}")
     shutil.copytree(f"{folder}/spm", f"{folder}/entities")
     last = len(transformers.DebertaV2Tokenizer.from_pretrained(f"{folder}/spm"))
