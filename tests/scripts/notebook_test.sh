@@ -14,7 +14,13 @@ notebook() {
 
 notebook first-model "Guess(token="
 TEXT=$WORK/first-model/text.txt STEPS=20 OUT=bert notebook bert-colab-tpu "Guess(token=" "'finished'"
-notebook compress-onnx "predictions are the same" "'form': 'onnx'"
+onnx=()
+if [ -d .venv-oracle ]; then # the notebook's last cell needs packages that .venv-python does not have
+  mkdir "$WORK/packages"
+  ln -s "$ROOT"/.venv-oracle/lib/python3*/site-packages/{onnxruntime,tokenizers} "$WORK/packages"
+  onnx=("ONNX: likes, smelt: likes")
+fi
+PYTHONPATH=$PYTHONPATH:$WORK/packages notebook compress-onnx "predictions are the same" "'form': 'onnx'" "${onnx[@]}"
 
 mkdir "$WORK/seed"
 read -r hub cdn < <("$python" -c 'import socket
