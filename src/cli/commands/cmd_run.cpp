@@ -47,6 +47,7 @@ void print_next_commands(const pipeline::Recipe& recipe) {
   if (inference.generate)
     std::cout << "  smelt generate " << out << " --text 'a text"
               << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
+  if (inference.embeds) std::cout << "  smelt embed " << out << " --text 'a text'\n";
   if (inference.classify)
     std::cout << "  smelt predict " << out << " " << pipeline::example_flags(recipe) << "\n";
   std::cout << "  smelt report " << out

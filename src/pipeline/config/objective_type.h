@@ -75,6 +75,7 @@ struct InferenceJobs {
   std::function<execution::ClassifyJob(const checkpoint::StoredModel&)> classify = {};
   std::function<execution::GenerateJob(const checkpoint::StoredModel&)> generate = {};
   std::function<EvaluateTextJob(const checkpoint::StoredModel&)> evaluate_text = {};
+  bool embeds = false;  // whether `smelt embed` works with the models
   // For a run of two models: commands that need one of them, and its folder in the exported folder.
   std::map<std::string, std::string> exported = {};
 };

@@ -175,6 +175,7 @@ ObjectiveType embedding_objective() {
   type.reads = Reads::rows;
   type.rows = embedding_row_files;
   type.check_rows = check_embedding_rows;
+  type.inference.embeds = true;
   type.example_fields = {"loss"};
   type.beside_examples = {"lengths"};
   type.check = check_embedding;
