@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -352,21 +353,25 @@ class Push {
     const std::string body = commit_body();
     for (int tries = 1;; ++tries) {
       std::string fault;
+      std::optional<HttpAnswer> answer;
       try {
-        const HttpAnswer answer =
-            client_.send({.method = "POST",
-                          .url = client_.api_url(push_.repo, "/commit/main"),
-                          .headers = {{"Content-Type", "application/x-ndjson"}},
-                          .body = body});
-        const bool is_done = answer.status == 200 || answer.status == 201;
-        if (is_done && take_commit(answer)) return;
-        // The commit of an earlier attempt may have been made after its response was lost.
-        if (answer.status == 412 && tries > 1 && was_made()) return;
-        if (answer.status == 412) throw_changed();
-        if (!is_done && !is_passing(answer.status)) client_.throw_refusal(answer, where_);
-        fault = is_done ? "the response is not valid" : str("HTTP status ", answer.status);
+        answer = client_.send({.method = "POST",
+                               .url = client_.api_url(push_.repo, "/commit/main"),
+                               .headers = {{"Content-Type", "application/x-ndjson"}},
+                               .body = body});
       } catch (const SystemError& error) {
         fault = error_parts(error.what()).what;
+      }
+      if (answer) {
+        const bool is_done = answer->status == 200 || answer->status == 201;
+        if (is_done && take_commit(*answer)) return;
+        // An earlier attempt, or one that a proxy repeated, may have made the commit.
+        if (answer->status == 412 && was_made()) return;
+        if (answer->status == 412) throw_changed();
+        // send() has waited for the rate limit.
+        if (!is_done && (!is_passing(answer->status) || answer->status == 429))
+          client_.throw_refusal(*answer, where_);
+        fault = is_done ? "the response is not valid" : str("HTTP status ", answer->status);
       }
       if (was_made()) return;  // the response was lost
       if (tries == kCommitTries)

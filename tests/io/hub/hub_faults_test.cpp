@@ -238,5 +238,19 @@ TEST_F(HubPushFaults, PublishAllFilesOrNone) {
   EXPECT_GT(failed_, kRounds / 10);
 }
 
+TEST_F(HubPushFaults, WaitForTheRateLimitOfTheCommit) {
+  write_file(dir_.file("config.json"), "{}\n");
+  write_file(dir_.file("model.safetensors"), weights(0, 900));
+  hub_.fault(R"([{"match": "/commit/main", "times": 2, "do": "retry-after 7"}])");
+  EXPECT_EQ(push(0), "");
+  EXPECT_EQ(hub_.count("/commit/main"), 3);
+  write_file(dir_.file("config.json"), "{ }\n");
+  write_file(dir_.file("model.safetensors"), weights(1, 900));
+  hub_.fault(R"([{"match": "/commit/main", "times": 99, "do": "ratelimit 3"}])");
+  EXPECT_THAT(push(0), AllOf(HasSubstr("the Hub's rate limit is exceeded: too many requests"),
+                             HasSubstr("run the command again in five minutes")));
+  EXPECT_FALSE(is_published(0));
+}
+
 }  // namespace
 }  // namespace smelt::io
