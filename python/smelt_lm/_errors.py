@@ -81,25 +81,27 @@ _SAME_NAME = {"--device", "--precision", "--vocab", "--max-length", "--min-lengt
               "--early-stopping", "--temperature", "--top-k", "--top-p", "--seed", "--prefix", "--seeds", "--grid", "--against",
               "--metric", "--license", "--language", "--message", "--on", "--set"}
 _VALUES = {"yes": True, "no": False}
-_FLAG = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)(?: (?:([\w.]+=)?(cpu|gpu|tpu|auto|f32|f32_exact|mean|cls|yes|no|-?[\d.]*\d)(?!\w)"
-                   r"|([a-z][\w.]*=)([^\s,;:)]*)))?")
+_FLAG = re.compile(r"(?<![\w-])(?:--set ([a-z][\w.]*)=(\S*)"
+                   r"|(--[a-z]+(?:-[a-z]+)*)(?: (cpu|gpu|tpu|auto|f32|f32_exact|mean|cls|yes|no|-?[\d.]*\d)(?!\w))?)")
 
 
 def _argument(found: Match[str]) -> str:
-    flag, field, value, other_field, text = found.groups()
+    field, setting, flag, value = found.groups()
+    flag = flag or "--set"
     name = _ARGUMENTS.get(flag) or (flag[2:].replace("-", "_") if flag in _SAME_NAME else None)
     before = re.split(r"[,;:]", found.string[:found.start()])[-1]
-    if name is None or before.count("`") % 2 == 1 or re.search(r"\bsmelt [a-z]", before):
-        return found[0]  # not an argument here, or a part of a command
-    if flag == "--set" and (field or other_field):
-        return f"set={{{json.dumps((field or other_field)[:-1])}: {_literal(value) if field else json.dumps(text, ensure_ascii=False)}}}"
-    if field or other_field or value is None:
-        return name + found[0][len(flag):]
-    return f"{name}={_literal(value)}"
+    if name is None or before.count("`") % 2 == 1 or before.endswith(("'", '"')) or re.search(r"\bsmelt [a-z]", before):
+        return found[0]  # not an argument here, quoted, or a part of a command
+    if field:
+        text = setting.rstrip(".,;:)'`")
+        return f"set={{{json.dumps(field)}: {_literal(text)}}}{setting[len(text):]}"
+    return name if value is None else f"{name}={_literal(value)}"
 
 
 def _literal(value: str) -> str:
-    return repr(_VALUES[value]) if value in _VALUES else value if re.fullmatch(r"-?[\d.]+", value) else f'"{value}"'
+    if re.fullmatch(r"-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", value):
+        return value
+    return repr(_VALUES[value]) if value in _VALUES else json.dumps(value, ensure_ascii=False)
 
 
 def argument_names(text: str) -> str:

@@ -63,6 +63,10 @@ class Package(unittest.TestCase):
             "add --set train.init_from=a, or not": 'add set={"train.init_from": "a"}, or not',
             "smelt convert X Y --to hf": "smelt convert X Y --to hf", "run `smelt run X --fresh`": "run `smelt run X --fresh`",
             "a--device and --no-such": "a--device and --no-such",
+            "go on with --set out=gs://b/x.": 'go on with set={"out": "gs://b/x"}.',
+            "(or --set model.matryoshka=128,64), too": '(or set={"model.matryoshka": "128,64"}), too',
+            "it was '--set a.b=x'": "it was '--set a.b=x'", "--set a.b=1e-5, or so": 'set={"a.b": 1e-5}, or so',
+            "with --set train.init_from=/r/a,b:c --set vocab.file=/v.txt": 'with set={"train.init_from": "/r/a,b:c"} set={"vocab.file": "/v.txt"}',
         }.items():
             self.assertEqual(_errors.argument_names(text), want)
         self.assertEqual(str(_errors.error_of("usage", "--top 0", "use --top 5")), "top=0\n  hint: use top=5")
