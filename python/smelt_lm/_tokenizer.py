@@ -61,7 +61,7 @@ class Encoding(Mapping[str, Any]):
 def _unchecked_list(texts: Iterable[str], name: str = "texts") -> List[str]:
     if isinstance(texts, (str, bytes)):
         raise UsageError(f"{name} is one string, expected a list of strings", f"pass [{name}]")
-    return texts if isinstance(texts, list) else list(texts)
+    return list(texts)  # a copy: another thread may change the caller's list
 
 
 def list_of_texts(texts: Iterable[str], name: str = "texts") -> List[str]:
@@ -98,7 +98,7 @@ def _joined(texts: List[str]) -> "Tuple[Any, Array, Any]":
     except UnicodeEncodeError:
         at = next(i for i, text in enumerate(texts) if any("\ud800" <= c <= "\udfff" for c in text))
         raise surrogate_error(f"texts[{at}]") from None
-    np.cumsum(np.fromiter(map(len, parts or texts), np.int64, len(texts)), out=starts[1:])
+    np.cumsum(np.fromiter(map(bytes.__len__, parts) if parts else map(str.__len__, texts), np.int64, len(texts)), out=starts[1:])
     if not parts:  # ASCII, in a third of the time
         return _utf8_of(joined, ctypes.byref(ctypes.c_ssize_t())), starts, joined
     data = b"".join(parts)
@@ -169,7 +169,7 @@ class Tokenizer:
 
         def encode(stop: Optional[int], keeps: Any = owner) -> "Dict[str, Array]":
             return arrays_of(lambda out: library().smelt_encode(
-                self._handle.pointer, data, starts.ctypes.data, len(texts), given, stop, out))
+                self._handle.pointer, data, starts.ctypes.data, len(starts) - 1, given, stop, out))
 
         return interruptible(encode, int(starts[-1]) > _LONG)
 
