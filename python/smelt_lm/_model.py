@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union, overload
 
 from ._errors import UsageError
 from ._library import numpy
-from ._server import Progress, Server, server
+from ._server import Gone, Progress, Server, server
 from ._tokenizer import listed
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Model:
         self._closed = False
         self._server: Optional[Server] = None
         self._number = 0
+        self._loading = threading.Lock()
         self._load()
 
     @classmethod
@@ -112,13 +114,20 @@ class Model:
         return cls(path, device=device, precision=precision, vocab=vocab)
 
     def _load(self) -> None:
-        running = server(of_hub="://" in self.path or not os.path.exists(os.path.join(self._options["directory"], self.path)))
-        facts, _ = running.ask("load", **self._options)
+        path = self._options["path"]
+        while True:
+            running = server(of_hub="://" in path or not os.path.exists(os.path.join(self._options["directory"], path)))
+            try:
+                facts, _ = running.ask("load", **self._options)
+                break
+            except Gone:
+                pass
         # After success only, and the number first: numbers of an ended server may be those of other models now.
         self._number = facts["model"]
         self._server = running
         #: what the model was loaded from: a path, or hf://ORG/NAME@COMMIT
         self.source: str = facts["path"]
+        self._options["path"] = self.source  # if it is loaded again, from the same commit
         #: what the model can do, such as ["classify"]
         self.tasks: List[str] = facts["tasks"]
         #: of a classifier: "single_label", "multi_label", "regression", "token_labels" or "answer_spans"
@@ -131,10 +140,17 @@ class Model:
         if self._pid != os.getpid():
             raise UsageError(f"the model {self.path} was loaded in another process, from which this one was forked",
                              "call Model.load in this process, or pass the model's path to it")
-        if self._server is None or not self._server.is_usable():  # it was killed, for example by a second Ctrl-C
-            self._load()
-        assert self._server
-        return self._server.ask(do, progress, model=self._number, **fields)
+        while True:
+            with self._loading:
+                # It was released, replaced for another token, or killed, for example by a second Ctrl-C.
+                if self._server is None or not self._server.is_usable():
+                    self._load()
+                running, number = self._server, self._number
+            assert running
+            try:
+                return running.ask(do, progress, model=number, **fields)
+            except Gone:
+                pass
 
     @overload
     def fill_mask(self, texts: str, top: int = 5, *, on_progress: Optional[Progress] = None) -> "List[List[Guess]]": ...  # type: ignore[overload-overlap]
@@ -249,7 +265,10 @@ class Model:
         """Frees the memory of the model. Later calls raise UsageError."""
         was_closed, self._closed = self._closed, True
         if not was_closed and self._server is not None and self._server.is_usable():
-            self._server.ask("close", model=self._number)
+            try:
+                self._server.ask("close", model=self._number)
+            except Gone:
+                pass
 
     def __del__(self) -> None:
         # May run on any thread and during another call, so it only leaves a note.
@@ -277,7 +296,7 @@ def _like(texts: Texts, results: List[Any]) -> Any:
     return results[0] if isinstance(texts, str) else results
 
 
-def _floats(array: "Tuple[str, List[int], bytes]") -> Any:
+def _floats(array: "Tuple[str, List[int], bytearray]") -> Any:
     np = numpy()
     _, shape, data = array
     return np.frombuffer(data, "<f4").reshape(shape)

@@ -1,6 +1,7 @@
 """Finds and starts the program smelt."""
 from __future__ import annotations
 
+import collections
 import functools
 import logging
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Dict, List, NoReturn
+from typing import Any, Deque, Dict, List, NoReturn
 
 from ._errors import SystemFailure, UsageError, argument_names, error_of
 
@@ -87,7 +88,7 @@ def output_of(arguments: List[str]) -> str:
     """Runs the program and returns what it prints. Raises its error. Ctrl-C stops it, a second one kills it."""
     process = start(arguments)
     assert process.stdin and process.stdout and process.stderr
-    errors: List[str] = []
+    errors: Deque[str] = collections.deque(maxlen=50)
 
     def read_log(lines: Any) -> None:
         for line in lines:
@@ -111,6 +112,8 @@ def output_of(arguments: List[str]) -> str:
         for pipe in (process.stdin, process.stdout):
             pipe.close()
         reader.join(1)
+        if not reader.is_alive():
+            process.stderr.close()
     if code == 0:
         return (printed or b"").decode()
     raise error_from_log(code, "".join(errors))

@@ -334,6 +334,20 @@ def plan(recipe: Recipe, on: Union[str, List[str], None] = None, set: Settings =
     return dict(json.loads(output_of(["plan", _recipe_path(recipe), "--json", *flags, *_set_flags(set)])))
 
 
+def _values_to_try(name: str, values: Any) -> str:
+    """Returns a list of values of a field, which may be an array of numpy, in the form of --grid."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UsageError(f"grid: {name} is {values!r}, expected a list of values", f"pass {{{json.dumps(name)}: [{values!r}]}}")
+    out: List[str] = []
+    for value in values:
+        value = value.item() if hasattr(value, "item") else value  # a number of numpy
+        text = value if isinstance(value, str) else json.dumps(value)
+        if "," in text:
+            raise UsageError(f"grid: {name}: the value {text} has a comma, which separates values", "run it alone, with set")
+        out.append(text)
+    return ",".join(out)
+
+
 def finetune(recipe: Recipe, set: Settings = None, *, seeds: Optional[int] = None,
              grid: Optional[Mapping[str, Iterable[Any]]] = None, against: Settings = None, against_fresh: bool = False,
              metric: Optional[str] = None) -> Dict[str, Any]:
@@ -347,7 +361,7 @@ def finetune(recipe: Recipe, set: Settings = None, *, seeds: Optional[int] = Non
     """
     flags = [] if seeds is None else ["--seeds", str(seeds)]
     for name, values in (grid or {}).items():
-        flags += ["--grid", f"{name}={','.join(value if isinstance(value, str) else json.dumps(value) for value in values)}"]
+        flags += ["--grid", f"{name}={_values_to_try(name, values)}"]
     for flag, setting in zip(*[iter(_set_flags(against))] * 2):
         flags += [flag.replace("--set", "--against"), setting]
     flags += ["--against-fresh"] if against_fresh else []

@@ -17,7 +17,7 @@ from ._program import environment, error_from_log, log_line, start
 PROTOCOL = 1
 Progress = Callable[[int, int], None]
 # An answer and its arrays: (dtype, shape, bytes) by name.
-Reply = Tuple[Dict[str, Any], Dict[str, Tuple[str, List[int], bytes]]]
+Reply = Tuple[Dict[str, Any], Dict[str, Tuple[str, List[int], bytearray]]]
 
 
 class _Pipe:
@@ -31,7 +31,7 @@ class _Pipe:
         self._waiting += part
         return len(part) > 0
 
-    def line(self) -> Optional[bytes]:
+    def line(self) -> Optional[bytearray]:
         searched = 0
         while (at := self._waiting.find(b"\n", searched)) < 0:
             searched = len(self._waiting)
@@ -39,20 +39,28 @@ class _Pipe:
                 return None
         return self._take(at + 1)
 
-    def block(self, size: int) -> Optional[bytes]:
+    def block(self, size: int) -> Optional[bytearray]:
         while len(self._waiting) < size:
             if not self._more():
                 return None
         return self._take(size)
 
-    def _take(self, size: int) -> bytes:
-        out = bytes(self._waiting[:size])
+    def _take(self, size: int) -> bytearray:
+        out = self._waiting[:size]
         del self._waiting[:size]
         return out
 
 
+# The variables besides HF_… from which the program finds the token and the cache (io/hub/hub_settings.cpp).
+_HUB_VARIABLES = {"HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_OFFLINE", "XDG_CACHE_HOME", "HOME"}
+
+
 def hub_environment() -> Dict[str, str]:
-    return {name: value for name, value in environment().items() if name.startswith("HF_")}
+    return {name: value for name, value in environment().items() if name.startswith("HF_") or name in _HUB_VARIABLES}
+
+
+class Gone(Exception):
+    """The server was ended before it received the request, which may be sent to another one."""
 
 
 class Server:
@@ -121,8 +129,13 @@ class Server:
         return self.pid == os.getpid() and self.process.poll() is None
 
     def ask(self, do: str, progress: Optional[Progress] = None, **fields: Any) -> Reply:
-        """Sends a request and waits for its answer. Ctrl-C stops it; the models stay loaded."""
+        """Sends a request and waits for its answer. Ctrl-C stops it; the models stay loaded.
+
+        Raises Gone if another thread ended the server before.
+        """
         with self._lock:
+            if not self.is_usable():
+                raise Gone
             while self.abandoned:
                 self._request("close", None, {"model": self.abandoned.popleft()})
             return self._request(do, progress, fields)
@@ -155,7 +168,7 @@ class Server:
         try:
             while view:
                 view = view[os.write(self.process.stdin.fileno(), view):]
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):  # ValueError: it died, and another thread has closed its pipes
             raise self._ended() from None
 
     def _reply(self, number: int, progress: Optional[Progress]) -> Reply:
@@ -217,6 +230,17 @@ class Server:
             if pipe:
                 pipe.close()
 
+    def end(self) -> None:
+        """Ends the process between two requests; a request that takes more than 10 s is ended with it."""
+        is_idle = self._lock.acquire(timeout=10)
+        try:
+            if not is_idle:
+                self.process.kill()
+            self.close()
+        finally:
+            if is_idle:
+                self._lock.release()
+
     def forget(self) -> None:
         """In a forked process: closes the pipes of the parent's server, so that it ends with the parent."""
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -254,12 +278,12 @@ def release() -> None:
     """
     with _server_lock:
         if _server is not None and _server.is_usable():
-            _server.close()
+            _server.end()
 
 
 def _close_at_exit() -> None:
     if _server is not None and _server.is_usable():
-        _server.close()
+        _server.end()
 
 
 def _after_fork() -> None:

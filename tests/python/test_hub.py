@@ -64,9 +64,13 @@ class Hub(unittest.TestCase):
         folder, _, _ = data.embedding_model()
         first = smelt_lm.push(folder, "lab/vectors", license="mit")
         self.assertEqual(Model.load("hf://lab/vectors").source, f"hf://lab/vectors@{first.commit}")
+        held = Model.load("lab/vectors")
         second = smelt_lm.push(folder, "lab/vectors", license="apache-2.0", language="de")
         self.assertNotEqual(first.commit, second.commit)
         self.assertEqual(Model.load("hf://lab/vectors").source, f"hf://lab/vectors@{second.commit}")
+        smelt_lm.release()
+        held.embed("a")  # loaded again, but the same weights
+        self.assertEqual(held.source, f"hf://lab/vectors@{first.commit}")
 
     def test_load_uses_a_token_that_was_set_meanwhile(self):
         folder, _, _ = data.embedding_model()
@@ -78,6 +82,12 @@ class Hub(unittest.TestCase):
         os.environ["HF_TOKEN"] = token
         self.assertEqual(Model.load("lab/private").tasks, ["embed"])
         self.assertIn(other.classify("cat").label, "abc")  # it is loaded again
+        del os.environ["HF_TOKEN"]
+        smelt_lm.release()
+        with self.assertRaisesRegex(UsageError, "no such repository, or it is private"):
+            Model.load("lab/private")
+        os.environ["HUGGING_FACE_HUB_TOKEN"] = token  # the older name
+        self.assertEqual(Model.load("lab/private").tasks, ["embed"])
 
     def test_errors_have_hints(self):
         with self.assertRaises(UsageError) as caught:

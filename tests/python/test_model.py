@@ -60,6 +60,7 @@ class Predictions(unittest.TestCase):
             got = model.embed(texts)
             self.assertEqual((got.dtype.name, got.shape), ("float32", (5, 8)))
             self.assertLess(abs(got - want).max(), 1e-5)
+            self.assertTrue(got.flags.writeable)
             self.assertEqual(model.embed(texts[0], batch_size=1).shape, (8,))
             short = model.embed(texts, dimensions=3)
             self.assertLess(abs(short - got[:, :3] / (got[:, :3] ** 2).sum(1, keepdims=True) ** 0.5).max(), 1e-6)
@@ -156,6 +157,17 @@ class Process(unittest.TestCase):
         smelt_lm.release()
         self.assertIsNotNone(process.poll())
         self.assertEqual(model.classify("cat w9"), want)
+
+    def test_a_call_that_waits_while_the_server_ends_is_sent_to_the_next(self):
+        model = Model.load(data.model("classes"))
+        server, got = _server.server(), []
+        thread = threading.Thread(target=lambda: got.append(model.classify("cat w9")))
+        with server._lock:  # as during a request of another thread
+            thread.start()
+            time.sleep(0.3)
+            server.close()
+        thread.join()
+        self.assertEqual(got, [model.classify("cat w9")])
 
     def test_ctrl_c_stops_a_call_and_keeps_the_model(self):
         done = data.python(f"""

@@ -5,6 +5,8 @@ import subprocess
 import time
 import unittest
 
+import numpy as np
+
 import data
 import smelt_lm
 from smelt_lm import Stopped, UsageError, loggers
@@ -186,12 +188,18 @@ class Runs(unittest.TestCase):
         recipe = {"out": os.path.join(data.DATA, "tuned"), "data": {"train": rows, "seq_length": 8, "validation_share": 0.3},
                   "model": {"type": "classify"}, "eval": {"batch_size": 4},
                   "train": {"init_from": data.model("classes"), "batch_size": 4, "steps": 2, "logging_steps": 4}}
-        done = smelt_lm.finetune(recipe, {"train.steps": 1}, seeds=1, grid={"train.optimizer.learning_rate": [1e-4, 1e-3]})
+        rates = np.array([1e-4, 1e-3])
+        done = smelt_lm.finetune(recipe, {"train.steps": 1}, seeds=1, grid={"train.optimizer.learning_rate": rates})
         self.assertEqual((done["metric"], len(done["trials"])), ("accuracy", 2))
         self.assertTrue(os.path.isdir(done["best_folder"]), done)
         with self.assertRaises(UsageError) as caught:
             smelt_lm.finetune(recipe, metric="acuracy", against={"train.init_from": ""})
         self.assertIn("acuracy", caught.exception.what)
+        for values, what in (("1e-5,3e-5", "expected a list of values"), (3, "expected a list"), (["a,b"], "a,b has a comma")):
+            with self.assertRaises(UsageError) as caught:
+                smelt_lm.finetune(recipe, grid={"train.init_from": values})
+            self.assertIn(what, caught.exception.what)
+            self.assertIn("pass {" if "list" in what else "with set", caught.exception.hint)
 
     def test_plan(self):
         rows = smelt_lm.plan(os.path.join(data.SOURCE, "recipes", "demo.yaml"), "v2-8")["rows"]
