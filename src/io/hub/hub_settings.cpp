@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "io/hub/hub_digest.h"
 
 namespace smelt::io {
 namespace {
@@ -96,7 +97,8 @@ void read_token(HubSettings& out) {
   out.token = Secret();
 }
 
-// Returns a text that differs if the environment or the token's file differs.
+// Returns a digest that differs if the environment or the token's file differs. Not the text, which
+// has the token.
 std::string state_of_environment() {
   std::string out;
   for (const char* name :
@@ -108,7 +110,7 @@ std::string state_of_environment() {
   if (const std::string path = token_path(); ::stat(path.c_str(), &file) == 0)
     out += str(path, " ", file.st_ino, " ", file.st_size, " ", file.st_mtim.tv_sec, " ",
                file.st_mtim.tv_nsec);
-  return out + cache_folder();  // $NAME in a path is expanded
+  return digest_of_text(out + cache_folder(), true).hex;  // $NAME in a path is expanded
 }
 
 HubSettings read_settings() {
