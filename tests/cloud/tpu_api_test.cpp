@@ -125,6 +125,9 @@ TEST_F(TpuApiTest, SendsACreationRequestOnce) {
   fake_.faults = {{.status = 503}};
   EXPECT_EQ(tpu_.create(kZone, "a", {"v3-8", "x"}).fault->status, 503);
   EXPECT_FALSE(tpu_.node(kZone, "a"));
+  fake_.faults = {{.status = 429}};  // the quota is used up
+  EXPECT_EQ(tpu_.create(kZone, "a", {"v3-8", "x"}).fault->status, 429);
+  EXPECT_FALSE(tpu_.node(kZone, "a"));
   fake_.faults = {{.hangs_up = true}};
   EXPECT_THROW(tpu_.create(kZone, "a", {"v3-8", "x"}), SystemError);
   EXPECT_FALSE(tpu_.node(kZone, "a"));

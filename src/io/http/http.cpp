@@ -121,8 +121,8 @@ std::optional<milliseconds> next_try(const Transfer& failed, const HttpRequest& 
       failed.code == CURLE_OK ? is_passing(failed.answer.status) : is_passing_fault(failed.code);
   if (!may_pass || failures >= rules.tries || unreached >= rules.tries_to_connect)
     return std::nullopt;
-  // The server did not perform a request that it refused with 429.
-  const bool is_refused = failed.code == CURLE_OK && failed.answer.status == 429;
+  const bool is_refused =
+      request.repeats_refused && failed.code == CURLE_OK && failed.answer.status == 429;
   if (failed.reached && !is_refused && !is_repeatable(request)) return std::nullopt;
   if (failed.has_received) return std::nullopt;
   const milliseconds delay =

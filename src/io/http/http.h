@@ -36,6 +36,9 @@ struct HttpRequest {
   std::string body = {};
   // By default all methods except POST and PATCH may be repeated (RFC 9110, 9.2.2).
   std::optional<Repeat> repeat = {};
+  // Retry status 429 for any method: the server refused the request and did not perform it. Not for
+  // servers where 429 also states a used-up quota, as Google's do.
+  bool repeats_refused = false;
   // Sent instead of `body`. The file must not change while it is sent.
   std::optional<HttpFilePart> upload = {};
   // Receives the body of a response with a status of 200 to 299, piece by piece, instead of

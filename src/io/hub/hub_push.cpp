@@ -358,7 +358,8 @@ class Push {
         answer = client_.send({.method = "POST",
                                .url = client_.api_url(push_.repo, "/commit/main"),
                                .headers = {{"Content-Type", "application/x-ndjson"}},
-                               .body = body});
+                               .body = body,
+                               .repeats_refused = true});
       } catch (const SystemError& error) {
         fault = error_parts(error.what()).what;
       }
