@@ -390,14 +390,22 @@ class Push {
     return is_commit(out_.commit);
   }
 
-  // Returns whether a commit whose response was lost was made: main has moved and has the files.
+  // Returns whether a commit whose response was lost was made: main has moved and has its changes.
+  // Throws UsageError if main has moved and does not have them.
   bool was_made() {
     const std::string now = client_.commit_of(where_);
     if (now == parent_) return false;
+    std::erase_if(files_, [](const Outgoing& file) { return file.is_ignored; });
     ask_modes();
-    if (!std::ranges::all_of(
-            files_, [](const Outgoing& file) { return file.is_unchanged || file.is_ignored; }))
-      throw_changed();
+    const std::vector<std::string> present = paths_at(now);
+    if (!std::ranges::all_of(files_, &Outgoing::is_unchanged) ||
+        std::ranges::any_of(out_.deleted, [&](const std::string& path) {
+          return std::ranges::find(present, path) != present.end();
+        }))
+      throw UsageError(str("hub: ", where_.text(),
+                           ": another commit was made, and the response to this push was lost: its "
+                           "commit may have been made before"),
+                       "look at the history of the repository, then run the command again");
     out_.commit = now;
     out_.url = client_.url(str(push_.repo.url_path(), "/commit/", now));
     return true;

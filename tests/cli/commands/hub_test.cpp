@@ -337,6 +337,26 @@ TEST_F(HubPush, StopsIfAnotherCommitWasMade) {
                                    "was changed"));
 }
 
+TEST_F(HubPush, StopsIfItCannotKnowWhetherItsCommitWasMade) {
+  // Its commit is made, but another one changes one of the files before main is looked up.
+  io::write_file(dir_.file("hf/moved.txt"), "mine\n");
+  hub_.fault(R"([{"match": "hub POST .*/commit/main", "do": "commit"},
+                 {"match": "hub GET .*/revision/main", "skip": 1, "do": "move"}])");
+  expect_refusal(push(), HasSubstr("its commit may have been made before\n  hint: look at the "
+                                   "history of the repository"));
+  fs::remove(dir_.file("hf/moved.txt"));
+  fs::copy(dir_.file("hf/model.safetensors"), dir_.file("hf/other.safetensors"));
+  hub_.fault("[]");
+  json(push());
+  // A push that only deletes: its commit is not made, but another one is.
+  fs::remove(dir_.file("hf/model.safetensors"));
+  hub_.fault(R"([{"match": "hub POST .*/commit/main", "do": "status 503"},
+                 {"match": "hub GET .*/revision/main", "skip": 1, "do": "move"}])");
+  expect_refusal(push(), HasSubstr("its commit may have been made before"));
+  hub_.fault("[]");
+  EXPECT_EQ(json(push())["deleted"], Json::array({"model.safetensors"}));
+}
+
 TEST_F(HubPush, RefusesSecretsWrongFoldersAndMissingRights) {
   io::write_file(dir_.file("hf/notes.txt"), "token: hf_" + std::string(34, 'a') + "\n");
   expect_refusal(push(), HasSubstr("hub: notes.txt: contains an access token of the Hub"));
