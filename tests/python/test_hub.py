@@ -94,6 +94,8 @@ class Hub(unittest.TestCase):
             Model.load("lab/none")
         self.assertIn("hf://lab/none: the Hub has no such repository", caught.exception.what)
         self.assertIn("the path of a local folder", caught.exception.hint)
+        with open(os.path.join(self.folder.name, "requests")) as requests:
+            self.assertEqual(requests.read().count("/models/lab/none/revision/main"), 1)
         with self.assertRaises(UsageError) as caught:
             smelt_lm.push(data.model("classes"), "mine")
         self.assertIn("expected a repository, ORGANIZATION/NAME", caught.exception.what)

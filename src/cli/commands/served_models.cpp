@@ -25,6 +25,7 @@ using pipeline::InferenceTask;
 
 // Number of batches between two checks for a signal.
 constexpr std::int64_t kServedBatches = 16;
+constexpr std::int64_t kMostServedBatch = std::int64_t{1} << 20;  // texts
 constexpr const char* kRequestHint = "docs/reference/serve.md lists the fields of each request";
 
 constexpr std::array<std::pair<const char*, InferenceTask>, 5> kServedTasks{
@@ -65,10 +66,18 @@ std::vector<T> piece_of(const std::vector<T>& all, std::size_t first, std::size_
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
+// Reads "batch_size". A larger one than kMostServedBatch would only use more memory.
+std::int64_t batch_size_of(const io::JsonField& request, std::int64_t where_null) {
+  const std::int64_t size = request["batch_size"].as_integer(where_null, 1);
+  if (size > kMostServedBatch)
+    request["batch_size"].throw_unexpected(str(", expected at most ", kMostServedBatch));
+  return size;
+}
+
 // Reads "batch_size" and "no_answer_threshold".
 execution::ClassifyOptions classify_options(const io::JsonField& request) {
   execution::ClassifyOptions options;
-  options.batch_size = request["batch_size"].as_integer(options.batch_size, 1);
+  options.batch_size = batch_size_of(request, options.batch_size);
   options.no_answer_threshold = request["no_answer_threshold"].as<double>(0.0);
   return options;
 }
@@ -93,7 +102,7 @@ execution::GenerateOptions generate_options(const io::JsonField& request) {
   s.top_k = request["top_k"].as_integer(s.top_k, 0);
   s.top_p = request["top_p"].as<double>(s.top_p);
   out.most_inputs = request["max_inputs"].as_integer(out.most_inputs, 2);
-  out.batch_size = request["batch_size"].as_integer(out.batch_size, 1);
+  out.batch_size = batch_size_of(request, out.batch_size);
   out.seed = request["seed"].as_number<std::int64_t>().value_or(out.seed);
   if (!request["prefix"].is_null()) out.prefix = request["prefix"].as<std::string>();
   out.hint = "lower batch_size, max_length, max_inputs or beams";
@@ -135,7 +144,7 @@ std::string path_to_load(const io::JsonField& request) {
   const std::string path = io::model_path(request["path"].as<std::string>(), "load",
                                           request["directory"].as<std::string>(""));
   io::forget_hub_commits();
-  return io::is_hub_path(path) ? io::hub_at_commit(path) : path;
+  return io::is_hub_path(path) ? io::hub_commit(io::parse_hub_path(path)).path.text() : path;
 }
 
 // Returns the words of a text with their labels; positions are in characters of `text`.
@@ -181,7 +190,7 @@ ServedAnswer ServedModels::load(const io::JsonField& request, const ServeProgres
   options.precision =
       choose<std::string>("load: precision", request["precision"].as<std::string>("f32"),
                           {{"f32", "f32"}, {"f32_exact", "f32_exact"}});
-  options.batch_size = request["batch_size"].as_integer(options.batch_size, 1);
+  options.batch_size = batch_size_of(request, options.batch_size);
   options.max_length = request["max_length"].as_integer(options.max_length, 0);
   const std::string path = path_to_load(request);
   Model made{.loaded = pipeline::PretrainedModel::load(path, options)};
@@ -241,7 +250,7 @@ ServedAnswer ServedModels::embed(const io::JsonField& request, const ServeProgre
                                  "pooling", "normalize"});
   Model& model = model_of(request);
   const auto texts = composed_texts(request["texts"]);
-  const std::int64_t batch = request["batch_size"].as_integer(32, 1);
+  const std::int64_t batch = batch_size_of(request, 32);
   const std::int64_t dimensions = request["dimensions"].as_integer(0, 0);
   const pipeline::EmbedChoice choice = embed_choice(request);
   if (!model.embedder || model.embed_choice != choice ||

@@ -133,6 +133,7 @@ def check_errors():
         (dict(do="classify", model=1, text=["cat"]), "serve: classify: unknown field 'text'", "did you mean 'texts'?"),
         (dict(do="classify", model=1, texts="cat"), "serve: classify: texts is not a list", "docs/reference/serve.md"),
         (dict(do="classify", model=1), "serve: classify: texts is missing, expected a list of strings", "serve.md"),
+        (dict(do="classify", model=1, texts=["cat"], batch_size=2**58), "batch_size is 288230376151711744, expected at most 1048576", "serve.md"),
         (dict(do="classify", model=9, texts=[]), "serve: model 9 is not loaded", '"do": "load"'),
         (dict(do="classify", model=1, texts=["cat"], pairs=[]), "classify: 0 pairs for 1 texts", "one pair"),
         (dict(do="classify", model=1, texts=["cat"], batch_size=0), "batch_size is 0, expected at least 1", "serve.md"),
