@@ -103,7 +103,8 @@ Json rows_json(const PruneData& data) {
 
 struct PruneRows::Opened {
   Opened(const SourceFolder& source, const PruneData& d, const std::string& job)
-      : model(checkpoint::open_stored_model(source.folder, "compress")),
+      : model(checkpoint::open_stored_model(source.folder, "compress", false,
+                                            checkpoint::BertGelu::as_written)),
         work(data::temporary_work_folder("compress", job)),
         data(with_length(d, source)),
         where(source.where) {

@@ -85,7 +85,8 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 SourceFolder open_source_folder(const std::string& given, QuantizedInput quantized) {
   const std::string path = checkpoint::exported_of(given);
   if (path != given) log_info("compress: {}: using its exported model, {}", given, path);
-  const checkpoint::StoredModel model = checkpoint::open_stored_model(path, "compress");
+  const checkpoint::StoredModel model =
+      checkpoint::open_stored_model(path, "compress", false, checkpoint::BertGelu::as_written);
   SourceFolder out{.where = given,
                    .folder = path,
                    .kind = kind_of(model),

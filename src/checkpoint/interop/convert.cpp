@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/stored_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
@@ -245,6 +246,18 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
   return job.to;
 }
 
+// The original programs, which read TensorFlow checkpoints, have only the tanh approximation.
+BertGelu gelu_for(ModelForm form) {
+  return form == ModelForm::tensorflow ? BertGelu::tanh : BertGelu::as_written;
+}
+
+// Returns whether the source is a folder of sentence-transformers.
+bool has_modules(const ConvertJob& job, const StoredModel& model) {
+  return model.form == ModelForm::hugging_face &&
+         (io::exists(io::join_path(model.where, "modules.json")) ||
+          io::exists(io::join_path(job.from, "modules.json")));
+}
+
 void take_averages_of(StoredModel& model) {
   if (!model::put_averages_in_place(model.tensors))
     throw UsageError(str("convert: ", model.where, " has no moving averages"), "remove --averages");
@@ -254,7 +267,9 @@ void take_averages_of(StoredModel& model) {
 
 Converted convert_checkpoint(const ConvertJob& job) {
   const ModelForm form = form_of(job);
-  StoredModel model = open_stored_model(job.from, "convert");
+  StoredModel model = open_stored_model(job.from, "convert", false, gelu_for(form));
+  if (model.form == ModelForm::hugging_face && gelu_for(form) == BertGelu::tanh)
+    warn_of_replaced_gelu(model.where);
   take_files(job, model);
   check_vocabulary_rows(model, "convert");
   if (job.averages) take_averages_of(model);
@@ -265,6 +280,8 @@ Converted convert_checkpoint(const ConvertJob& job) {
                 .where_to = {},
                 .step = model.step,
                 .left_out = model.skipped};
+  if (has_modules(job, model))
+    out.left_out.push_back("modules.json and the pooling module of sentence-transformers");
   const std::size_t slots = count_slots(model.tensors);
   const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
   if (!keep && slots > 0)

@@ -42,7 +42,7 @@ constexpr std::array kBeside{"config.json",
                              kSegmentCommandNote};
 
 StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
-  StoredModel model = open_stored_model(exported_of(from), "convert");
+  StoredModel model = open_stored_model(exported_of(from), "convert", false, BertGelu::as_written);
   const std::string type = model_type_of(model.tensors);
   if (!model.slices.empty())
     throw UsageError(str("convert: ", model.where, ": cannot export a sharded checkpoint to ONNX"),

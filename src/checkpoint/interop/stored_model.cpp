@@ -151,8 +151,6 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders, BertGelu ge
   family_of_config(config, io::join_path(folders.front(), "config.json")).open(folders, out);
   if (gelu == BertGelu::as_written)
     out.config = with_gelu_of_folder(std::move(out.config), folders.front());
-  else
-    warn_of_replaced_gelu(folders.front());
   return out;
 }
 

@@ -64,8 +64,8 @@ void check_vocabulary_of_teacher(const Recipe& r, const checkpoint::StoredModel&
 const OpenedTeacher& open_teacher(const Recipe& r) {
   OpenedTeacher& opened = *r.distill.opened;
   if (opened.model) return opened;
-  const auto model = std::make_shared<const checkpoint::StoredModel>(
-      checkpoint::open_stored_model(checkpoint::exported_of(r.distill.teacher), kField));
+  const auto model = std::make_shared<const checkpoint::StoredModel>(checkpoint::open_stored_model(
+      checkpoint::exported_of(r.distill.teacher), kField, false, checkpoint::BertGelu::as_written));
   refuse_generator(*model);
   checkpoint::check_vocabulary_rows(*model, kField);
   opened.crc32c = teachers_fingerprint(model->tensors);

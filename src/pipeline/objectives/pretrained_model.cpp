@@ -184,14 +184,6 @@ std::int64_t batch_for(std::int64_t count, std::int64_t most) {
   return best;
 }
 
-// Returns which gelu a BERT of transformers in the folder computes. Embedding models keep the one
-// in their config.json. encoder_to_embed() decides for other models that embed texts.
-checkpoint::BertGelu gelu_of(const std::string& path, const LoadOptions& o) {
-  const bool embeds = o.task == InferenceTask::embed ||
-                      (io::is_folder(path) && io::exists(io::join_path(path, "modules.json")));
-  return embeds ? checkpoint::BertGelu::as_written : checkpoint::BertGelu::tanh;
-}
-
 data::ExampleSummary make_examples(const EvaluateTextJob& job, const data::ExampleJob& common,
                                    const text::TokenizerFlags& tokenizer, std::int64_t S) {
   if (job.make_examples) return job.make_examples(common, tokenizer, S);
@@ -234,7 +226,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
   out.options_ = options;
   LoadOptions& o = out.options_;
   checkpoint::StoredModel& m = out.model_;
-  m = checkpoint::open_stored_model(path, command, false, gelu_of(path, o));
+  m = checkpoint::open_stored_model(path, command, false, checkpoint::BertGelu::as_written);
   o.device = pjrt::chosen_device(o.device);
   choose_vocabulary(o, command, m);
   checkpoint::require_sizes(m, command);

@@ -429,6 +429,16 @@ TEST_F(Convert, ReadsNumberedLayerNorms) {
 }
 
 // In Hugging Face format ELECTRA's two parts are two folders; converted back they are one model.
+TEST(ConvertEmbedding, KeepsTheGeluAndNamesTheModulesThatAreLeftOut) {
+  const TempDir dir;
+  const Converted out =
+      convert_checkpoint({.from = source_path("tests/golden/sentence_transformers/v3"),
+                          .to = dir.file("hf"),
+                          .form = ModelForm::hugging_face});
+  EXPECT_THAT(out.left_out, testing::Contains(HasSubstr("modules.json and the pooling module")));
+  EXPECT_EQ(Json::parse(io::read_file(dir.file("hf/config.json")))["hidden_act"], "gelu");
+}
+
 TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   const TempDir dir;
   const io::SafetensorsFile golden(

@@ -17,6 +17,7 @@
 #include "io/formats/crc32c.h"
 #include "model/models/classifier.h"
 #include "model/train_step/program.h"
+#include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/inference_example.cpp"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -128,6 +129,24 @@ TEST_F(PretrainedModelTest, ReadsBertInEveryFormat) {
 }
 
 // transformers' BertForMaskedLM and ElectraForMaskedLM.
+TEST_F(PretrainedModelTest, ComputesTheGeluThatAFolderStates) {
+  convert("bert/model", "hf", checkpoint::ModelForm::hugging_face);
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
+  config["hidden_act"] = "gelu";
+  io::write_file(dir_.file("hf/config.json"), config.dump());
+  convert("hf", "smelt", checkpoint::ModelForm::smelt);
+  convert("hf", "hf2", checkpoint::ModelForm::hugging_face);
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("hf2/config.json")))["hidden_act"], "gelu");
+  const std::string exact = guesses("hf");
+  EXPECT_NE(exact, guesses("bert/model"));
+  EXPECT_EQ(guesses("smelt"), exact);
+  // The start of a BERT recipe, whose training warns when it loads the weights.
+  EXPECT_EQ(model::encoder_config_json(encoder_in(dir_.file("hf"), "test"))["hidden_act"], "gelu");
+  EXPECT_THAT(log_.text(), testing::Not(HasSubstr("is replaced by BERT's tanh")));
+  convert("hf", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
+  EXPECT_THAT(log_.text(), HasSubstr("is replaced by BERT's tanh"));
+}
+
 TEST_F(PretrainedModelTest, FillsMasksWithoutPoolerAndOtherHeads) {
   convert("bert/model", "whole", checkpoint::ModelForm::hugging_face);
   const std::string filled = guesses("whole");
