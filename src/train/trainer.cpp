@@ -138,9 +138,10 @@ void Trainer::take_step() {
 }
 
 // Reads the clock of a run whose length is a time, if it is due. All processes use rank 0's
-// reading.
+// reading. The latest step must have ended: step() returns when the device has begun it.
 void Trainer::read_clock() {
   if (!run_.clock || !run_.clock->is_due(position_.step())) return;
+  read_report();
   run_.clock->set(job_.together.broadcast(str("clock/", ++clock_readings_),
                                           [this] { return run_.clock->read(position_.step()); }));
 }
