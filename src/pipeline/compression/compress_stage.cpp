@@ -14,6 +14,7 @@
 #include "pipeline/compression/compress_report.h"
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/run_length.h"
 #include "pipeline/objectives/classify_fields.h"
 #include "pipeline/objectives/compress_checks.h"
 #include "pipeline/objectives/distill_recipe.h"
@@ -138,12 +139,7 @@ class CompressedModel {
   std::string distilled(const std::string& student) const {
     const Json epochs = r_.compress.tune_epochs;
     std::vector<std::string> settings{"train.epochs=" + epochs.dump(), "train.length="};
-    // Warm-up and decay of a run in hours or dollars become shares.
-    const model::ScheduleConfig& schedule = r_.train.schedule;
-    if (!r_.train.length.empty() && !schedule.warmup.empty())
-      settings.emplace_back("train.schedule.warmup=2 %");
-    if (!r_.train.length.empty() && !schedule.decay.empty())
-      settings.emplace_back("train.schedule.decay=15 %");
+    for (std::string& setting : parts_in_shares(r_)) settings.push_back(std::move(setting));
     run_(distill_recipe(r_.out, student, at("taught"), settings));
     return at("taught");
   }

@@ -4,9 +4,12 @@
 #include <array>
 #include <cmath>
 #include <regex>
+#include <utility>
 
 #include "base/error.h"
 #include "base/number_format.h"
+#include "io/filesystem/path.h"
+#include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_checks.h"
 #include "pipeline/config/text_size.h"
 #include "train/training_clock.h"
@@ -15,6 +18,7 @@ namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kLength = "train.length";
+constexpr const char* kWarmupSteps = "train.schedule.warmup_steps";
 constexpr const char* kForms =
     "write it as 30000 steps, 3 epochs, 3B tokens, 24 hours or 20 dollars";
 
@@ -49,7 +53,13 @@ constexpr std::array<UnitWord, 22> kUnits{{{"steps", LengthUnit::steps},
 
 // Returns the factor of a suffix of a number: 1e9 for "B".
 double factor_of(const std::string& suffix) {
-  return suffix == "k" ? 1e3 : suffix == "M" ? 1e6 : suffix == "B" ? 1e9 : 1;
+  return suffix == "k" || suffix == "K" ? 1e3 : suffix == "M" ? 1e6 : suffix == "B" ? 1e9 : 1;
+}
+
+// Returns the unit with this name in upper or lower case; null if there is none.
+const UnitWord* find_unit(const std::string& name) {
+  const auto found = std::ranges::find(kUnits, lower_case(name), &UnitWord::word);
+  return found == kUnits.end() ? nullptr : &*found;
 }
 
 bool is_count(LengthUnit unit) { return unit == LengthUnit::steps || unit == LengthUnit::tokens; }
@@ -112,6 +122,21 @@ void check_part(const Recipe& r, const std::string& part, const std::string& tex
   check_unit(r, field, text);
 }
 
+// Returns whether smelt has written the file of `field`: the recipe of a run's folder or of a cloud
+// job. It has values for fields that the user has not set, and the steps of a budget.
+bool is_stored(const Recipe& r, const std::string& field) {
+  const std::string file = r.origin({field});
+  if (file == "--set") return false;
+  return run_named_by(file) ||
+         (io::is_remote(file) && io::parent_path(r.out) == io::parent_path(file));
+}
+
+// Returns whether the user has set a part of the schedule in steps.
+bool is_in_steps(const Recipe& r, const std::string& field, std::int64_t steps,
+                 std::int64_t default_steps) {
+  return r.is_set(field) && (steps != default_steps || !is_stored(r, field));
+}
+
 // Checks the settings of a run whose length is a time: its number of steps is not known.
 void check_timed(const Recipe& r) {
   const RecipeChecks checks(r);
@@ -121,15 +146,16 @@ void check_timed(const Recipe& r) {
                    str(field, " needs a number of steps, but ", kLength, " is ", t.length),
                    str("remove ", field, ", or give ", kLength, " in steps, tokens or epochs"));
   };
-  for (const std::string part : {"warmup", "decay"}) {
+  const model::ScheduleConfig& s = t.schedule;
+  const auto refuse_steps = [&](const std::string& part, bool given) {
     const std::string field = str("train.schedule.", part, "_steps");
-    const bool replaced = part == "warmup"
-                              ? !t.schedule.warmup.empty() || t.schedule.warmup_ratio > 0
-                              : !t.schedule.decay.empty() || t.schedule.decay_ratio > 0;
-    checks.require(!r.is_set(field) || replaced, {field, kLength},
-                   str(field, " is set, but ", kLength, " is ", t.length),
+    checks.require(!given, {field, kLength}, str(field, " is set, but ", kLength, " is ", t.length),
                    str("set train.schedule.", part, " to a time or a share instead, such as 2 %"));
-  }
+  };
+  refuse_steps("warmup", s.warmup.empty() && s.warmup_ratio == 0 && s.warmup_steps > 0 &&
+                             is_in_steps(r, kWarmupSteps, s.warmup_steps,
+                                         model::ScheduleConfig().warmup_steps));
+  refuse_steps("decay", s.decay.empty() && s.decay_ratio == 0 && s.decay_steps > 0);
   refuse("train.schedule.decay_to_step", t.schedule.decay_to_step > 0);
   refuse("model.last_mask_prob", r.model.value("last_mask_prob", 0.0) > 0);
   refuse("train.pruning.sparsity", t.pruning.sparsity > 0);
@@ -153,6 +179,43 @@ void check_only_length(const Recipe& r, const RunLength& length) {
       {"train.steps", kLength},
       str("train.steps is ignored, because ", kLength, " is ", r.train.length, " and replaces it"),
       str("also give --set ", kLength, "=, or change ", kLength, " instead"));
+}
+
+// Checks that a recipe file of the user does not set both a budget and steps. Those of a stored
+// recipe are the steps that a plan has found for the budget.
+void check_no_steps_beside_budget(const Recipe& r) {
+  const std::string field = r.train.length.empty() ? "train.budget.usd" : kLength;
+  if (r.train.budget.usd == 0 || !r.is_set("train.steps")) return;
+  RecipeChecks(r).require(
+      r.origin({"train.steps"}) == "--set" || r.origin({"train.steps"}) != r.origin({field}) ||
+          is_stored(r, field),
+      {"train.steps", field},
+      str("train.steps and ", field, " are both set, but the budget determines the steps"),
+      "remove one of them");
+}
+
+// Checks that the schedule fits a run of `total` units.
+void check_schedule_fits(const Recipe& r, std::int64_t total) {
+  const RecipeChecks checks(r);
+  const model::ScheduleConfig& s = r.train.schedule;
+  // The field and value that determine a part: {"train.schedule.decay", "3 hours"}.
+  const auto given = [](const std::string& part, const std::string& text, double ratio,
+                        std::int64_t steps) {
+    const std::string field = "train.schedule." + part;
+    return !text.empty() ? std::pair(field, text)
+           : ratio > 0   ? std::pair(field + "_ratio", significant(ratio, 4))
+                         : std::pair(field + "_steps", str(steps, " steps"));
+  };
+  const auto [warmup, warmup_text] = given("warmup", s.warmup, s.warmup_ratio, s.warmup_steps);
+  const auto [decay, decay_text] = given("decay", s.decay, s.decay_ratio, s.decay_steps);
+  checks.require(s.type != "wsd" || s.warmup_steps + s.decay_steps <= total, {decay, warmup},
+                 str(decay, " ", decay_text, " and the warm-up before it (", warmup_text,
+                     ") are longer than the run"),
+                 "shorten one of them, or train longer");
+  checks.require(
+      r.train.seconds == 0 || s.warmup_steps < total, {warmup, kLength},
+      str(warmup, " ", warmup_text, " is not shorter than ", kLength, " ", r.train.length),
+      "shorten it, for example to 2 %, or train longer");
 }
 
 void take_length(Recipe& r, const RunLength& length) {
@@ -182,21 +245,29 @@ void take_length(Recipe& r, const RunLength& length) {
 
 RunLength parse_run_length(const std::string& field, const std::string& text) {
   static const std::regex form(
-      R"(\s*(\$?)\s*([0-9]+\.?[0-9]*(?:[eE]\+?[0-9]{1,2})?)\s*([kMB]?)\s*([A-Za-z]*|%)\s*)");
+      R"(\s*(\$?)\s*([0-9]+\.?[0-9]*(?:[eE]\+?[0-9]{1,2})?)\s*([A-Za-z]*)\s*([A-Za-z]*|%)\s*)");
   const auto refuse = [&](const std::string& why, const std::string& hint = kForms) {
     throw UsageError(str(field, ": '", text, "' ", why), hint);
   };
   std::smatch found;
   if (!std::regex_match(text, found, form)) refuse("is not a length with a unit");
-  std::string word = found[4];
+  // "3 M tokens" or "3M tokens" has a suffix of the number, "5 Minutes" has none.
+  std::string suffix = found[3], word = found[4];
+  if (word.empty()) word = std::exchange(suffix, "");
+  if (suffix.empty() && find_unit(word) == nullptr && factor_of(word.substr(0, 1)) > 1 &&
+      (word.size() == 1 || find_unit(word.substr(1)) != nullptr)) {
+    suffix = word.substr(0, 1);
+    word.erase(0, 1);
+  }
   if (found[1].length() > 0 && word.empty()) word = "usd";
-  if (word == "USD") word = "usd";
   if (word.empty()) refuse("has no unit");
-  const auto unit = std::ranges::find(kUnits, word, &UnitWord::word);
-  if (unit == kUnits.end() || (found[1].length() > 0 && unit->unit != LengthUnit::dollars))
+  const UnitWord* unit = find_unit(word);
+  if (unit == nullptr || (found[1].length() > 0 && unit->unit != LengthUnit::dollars))
     refuse(str("has an unknown unit, '", found[1].str(), word, "'"));
-  if (found[3].length() > 0 && !is_count(unit->unit)) refuse("has k, M or B before its unit");
-  const RunLength out{std::stod(found[2]) * factor_of(found[3]) * unit->worth, unit->unit};
+  if (suffix.size() > 1 || (!suffix.empty() && factor_of(suffix) == 1))
+    refuse("is not a length with a unit");
+  if (!suffix.empty() && !is_count(unit->unit)) refuse("has k, M or B before its unit");
+  const RunLength out{std::stod(found[2]) * factor_of(suffix) * unit->worth, unit->unit};
   constexpr double kMost = 1e15;
   if (out.value > kMost) refuse("is too long", "use a smaller number");
   if (out.unit == LengthUnit::percent && out.value > 100)
@@ -223,6 +294,26 @@ std::string run_length_words(const RunLength& length) {
   return number;
 }
 
+void prefer_settings(Recipe& r) {
+  static const std::vector<std::vector<std::string>> kOneOf{
+      {"length", "epochs", "budget.usd"},
+      {"schedule.warmup", "schedule.warmup_ratio"},
+      {"schedule.decay", "schedule.decay_ratio"}};
+  Json& train = r.sections["train"];
+  const Json& unset = r.defaults["train"];
+  const auto is_users = [&](const std::string& name) {
+    return r.origin({"train." + name}) == "--set" && train.at(name) != unset.at(name);
+  };
+  for (const auto& names : kOneOf) {
+    if (std::ranges::none_of(names, is_users)) continue;
+    for (const std::string& name : names) {
+      if (is_users(name)) continue;
+      train[name] = unset.at(name);
+      r.set.erase("train." + name);
+    }
+  }
+}
+
 void set_run_length(Recipe& r) {
   train::TrainConfig& t = r.train;
   const RecipeChecks checks(r);
@@ -237,11 +328,15 @@ void set_run_length(Recipe& r) {
     check_only_length(r, length);
     take_length(r, length);
   }
+  check_no_steps_beside_budget(r);
   if (t.seconds > 0) {
     check_timed(r);
-    if (!r.is_set("train.schedule.warmup_steps") && t.schedule.warmup_ratio == 0 &&
-        t.schedule.warmup.empty())
+    const model::ScheduleConfig unset;
+    if (t.schedule.warmup.empty() && t.schedule.warmup_ratio == 0 &&
+        !is_in_steps(r, kWarmupSteps, t.schedule.warmup_steps, unset.warmup_steps)) {
       t.schedule.warmup = "1 %";
+      r.sections["train"]["schedule.warmup"] = t.schedule.warmup;
+    }
   }
   check_part(r, "warmup", t.schedule.warmup, t.schedule.warmup_ratio);
   check_part(r, "decay", t.schedule.decay, t.schedule.decay_ratio);
@@ -254,6 +349,21 @@ std::string doubled_length(const Recipe& r, std::int64_t steps) {
   RunLength length = parse_run_length(kLength, r.train.length);
   length.value *= 2;
   return str("train.length='", run_length_words(length), "'");
+}
+
+std::vector<std::string> parts_in_shares(const Recipe& r) {
+  std::vector<std::string> out;
+  const auto total = static_cast<double>(train::schedule_length(r.train));
+  const auto add = [&](const std::string& field, const std::string& text) {
+    if (text.empty()) return;
+    const RunLength length = parse_run_length(field, text);
+    const auto units = schedule_units(r, length, std::nullopt);
+    if (units && (length.unit == LengthUnit::seconds || length.unit == LengthUnit::dollars))
+      out.push_back(str(field, "=", significant(100 * *units / total, 6), " %"));
+  };
+  add("train.schedule.warmup", r.train.schedule.warmup);
+  add("train.schedule.decay", r.train.schedule.decay);
+  return out;
 }
 
 void convert_schedule(Recipe& r, std::optional<double> epoch) {
@@ -275,16 +385,14 @@ void convert_schedule(Recipe& r, std::optional<double> epoch) {
   if (t.schedule.decay_ratio > 0)
     decay = std::clamp<std::int64_t>(share_of_total(t.schedule.decay_ratio), 1,
                                      std::max<std::int64_t>(1, total - warmup));
-  if (t.schedule.decay.empty()) return;
-  decay = std::max<std::int64_t>(1, units("train.schedule.decay", t.schedule.decay, decay));
-  // Both are rounded, so that together they may exceed the length by one.
-  if (warmup + decay == total + 1 && decay > 1) --decay;
-  RecipeChecks(r).require(
-      warmup + decay <= total, {"train.schedule.decay", "train.schedule.warmup"},
-      str("train.schedule.decay ", t.schedule.decay, " and the warm-up before it (",
-          t.schedule.warmup.empty() ? str(warmup, " steps") : t.schedule.warmup,
-          ") are longer than the run"),
-      "shorten one of them, or train longer");
+  if (!t.schedule.decay.empty()) {
+    decay = std::max<std::int64_t>(1, units("train.schedule.decay", t.schedule.decay, decay));
+    // Both are rounded, so that together they may exceed the length by one.
+    if (warmup + decay == total + 1 && decay > 1) --decay;
+  }
+  // Until the examples are made or a plan is found, the number of steps is unknown.
+  if ((t.epochs == 0 || epoch) && (t.budget.usd == 0 || r.is_set("train.steps")))
+    check_schedule_fits(r, total);
 }
 
 }  // namespace smelt::pipeline

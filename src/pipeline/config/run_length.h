@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pipeline/config/recipe.h"
 
@@ -22,12 +23,20 @@ RunLength parse_run_length(const std::string& field, const std::string& text);
 // Formats a length so that parse_run_length() reads it.
 std::string run_length_words(const RunLength& length);
 
+// Of fields that exclude each other, such as train.length and train.epochs, resets those of the
+// recipe's file to their defaults if another is set with --set. Changes recipe.sections only; call
+// it before they are parsed.
+void prefer_settings(Recipe& recipe);
 // Sets train.steps, epochs, tokens, seconds or budget.usd from train.length. Throws UsageError if
 // it is not a length, or if it contradicts other fields.
 void set_run_length(Recipe& recipe);
 // Returns the setting with which a finished run trains for twice as long:
 // "train.length='48 hours'". `steps` is the number of steps if train.steps determines it.
 std::string doubled_length(const Recipe& recipe, std::int64_t steps);
+
+// Returns settings for a run of the same recipe with a length in epochs: a warm-up or decay in
+// hours or dollars becomes a share of the run.
+std::vector<std::string> parts_in_shares(const Recipe& recipe);
 
 // Converts train.schedule.warmup and decay to the units of the schedule (train::schedule_length()).
 // `epoch` is the number of steps of a pass over the examples; nullopt if it is unknown, which

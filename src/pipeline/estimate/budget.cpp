@@ -85,10 +85,11 @@ std::string recommendation(const std::vector<Offer>& offers, double usd,
   const std::string setting = str(" --set train.budget.type=", best->row->type.name,
                                   best->spot ? " --set train.budget.spot=true" : "", "\n");
   if (!least)
-    return str(taken, "it makes the most steps; --set train.budget.usd=", significant(usd, 6),
-               setting, kReplaces);
+    return str(taken, "it makes the most steps; --set train.length='", significant(usd, 6),
+               " dollars'", setting, kReplaces);
   return str(taken, rounded(kEnoughPasses, 0), " passes cost about $", rounded(*least, 2),
-             " there; --set train.budget.usd=", rounded(*least + 0.005, 2), setting, kReplaces);
+             " there; --set train.length='", rounded(*least + 0.005, 2), " dollars'", setting,
+             kReplaces);
 }
 
 // Returns the steps that an existing run in the recipe's folder has stored for the same budget.

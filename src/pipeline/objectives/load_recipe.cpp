@@ -490,6 +490,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
   recipe.ready = io::parse_config<ReadySection>(recipe.sections["data"], path);
+  prefer_settings(recipe);
   recipe.train = io::parse_config<train::TrainConfig>(recipe.sections["train"], path);
   recipe.train.device = pjrt::chosen_device(recipe.train.device);
   recipe.eval = io::parse_config<EvalSection>(recipe.sections["eval"], path);

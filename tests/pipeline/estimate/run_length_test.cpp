@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/file.h"
+#include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_checks.h"
 #include "pipeline/config/recipe_paths.h"
 #include "pipeline/config/text_size.h"
@@ -97,6 +98,9 @@ TEST(RunLengthText, IsParsedWithItsUnit) {
   EXPECT_EQ(parsed("$20"), std::pair(20.0, dollars));
   EXPECT_EQ(parsed("20 dollars"), std::pair(20.0, dollars));
   EXPECT_EQ(parsed("2 %"), std::pair(2.0, percent));
+  EXPECT_EQ(parsed("5 Minutes"), std::pair(300.0, seconds));
+  EXPECT_EQ(parsed("3K tokens"), std::pair(3e3, tokens));
+  EXPECT_EQ(parsed("3 M Tokens"), std::pair(3e6, tokens));
   for (const char* text :
        {"30000 steps", "2.5 epochs", "3e+09 tokens", "24 hours", "90 minutes", "20 dollars", "2 %"})
     EXPECT_EQ(run_length_words(parse_run_length("f", text)), text);
@@ -109,6 +113,8 @@ TEST(RunLengthText, IsParsedWithItsUnit) {
   EXPECT_THAT(refusal("-3 steps"), HasSubstr("'-3 steps' is not a length with a unit"));
   EXPECT_THAT(refusal("3 weeks"), HasSubstr("'3 weeks' has an unknown unit, 'weeks'"));
   EXPECT_THAT(refusal("$3 steps"), HasSubstr("has an unknown unit, '$steps'"));
+  EXPECT_THAT(refusal("3M"), HasSubstr("'3M' has no unit"));
+  EXPECT_THAT(refusal("3 long steps"), HasSubstr("'3 long steps' is not a length with a unit"));
   EXPECT_THAT(refusal("3M hours"), HasSubstr("'3M hours' has k, M or B before its unit"));
   EXPECT_THAT(refusal("1e99 steps"), HasSubstr("'1e99 steps' is too long"));
   EXPECT_THAT(refusal("101 %"), HasSubstr("'101 %' is more than the run"));
@@ -175,6 +181,72 @@ TEST_F(RunLength, WarmupAndDecayAreLengthsOrSharesOfTheRun) {
             std::llround(*training_examples(recipe()) / 4));
 }
 
+TEST_F(RunLength, ASettingReplacesALengthOfTheFile) {
+  const auto replace = [&](const std::string& was, const std::string& is) {
+    std::string text = io::read_file(dir_.file("r.yaml"));
+    text.replace(text.find(was), was.size(), is);
+    io::write_file(dir_.file("r.yaml"), text);
+  };
+  replace("steps: 2", "length: 20 dollars, schedule: {warmup_ratio: 0.1}");
+  const Recipe r = recipe({"train.epochs=3", "train.schedule.warmup=5 %"});
+  EXPECT_EQ(r.train.length, "");
+  EXPECT_EQ(r.train.budget.usd, 0);
+  EXPECT_EQ(r.train.schedule.warmup_ratio, 0);
+  EXPECT_EQ(r.sections.at("train").at("length"), "");
+  EXPECT_EQ(recipe({"train.budget.usd=5"}).train.budget.usd, 5);
+  EXPECT_EQ(recipe({"train.schedule.warmup_ratio=0.2"}).train.schedule.warmup_ratio, 0.2);
+  replace("length: 20 dollars", "epochs: 3");
+  EXPECT_EQ(recipe({"train.length=1 hour"}).train.epochs, 0);
+  EXPECT_EQ(recipe({"train.length="}).train.epochs, 3);
+}
+
+TEST_F(RunLength, ARecipeFileSetsEitherABudgetOrSteps) {
+  const std::string yaml = dir_.file("both.yaml");
+  const auto refusal = [&](const std::string& budget) {
+    io::write_file(yaml, str("text: {input: none}\ntrain: {steps: 40, ", budget, "}\n"));
+    return error_of<UsageError>([&] { load_recipe(yaml, {}); });
+  };
+  EXPECT_EQ(refusal("length: 20 dollars"),
+            yaml +
+                ": train.steps and train.length are both set, but the budget determines the "
+                "steps\n  hint: remove one of them");
+  EXPECT_THAT(refusal("budget: {usd: 20}"),
+              HasSubstr("train.steps and train.budget.usd are both set"));
+  // The stored recipe of a run has the steps of its budget.
+  keep_recipe(recipe({"train.length=20 dollars", "train.steps=40"}));
+  io::write_file(dir_.file("m/.stages"), "");
+  EXPECT_EQ(load_recipe(dir_.file("m"), {}).train.steps, 40);
+}
+
+TEST_F(RunLength, TheStoredRecipeOfAGivenTimeIsReadAgain) {
+  io::write_file(dir_.file("m/.stages"), "");
+  for (const std::string type : {"linear", "wsd"})
+    for (const std::string warmup : {"", "2 %"}) {
+      std::vector<std::string> settings{"train.length=2 hours", "train.schedule.type=" + type,
+                                        "train.schedule.warmup=" + warmup};
+      if (type == "wsd") settings.emplace_back("train.schedule.decay=10 %");
+      const Recipe given = recipe(settings);
+      keep_recipe(given);
+      const Recipe again = load_recipe(dir_.file("m"), {});
+      EXPECT_EQ(again.sections.at("train"), given.sections.at("train"));
+      EXPECT_EQ(again.train.schedule.warmup_steps, warmup.empty() ? 72'000 : 144'000);
+      EXPECT_EQ(load_recipe(dir_.file("m"), {"train.length=4 hours"}).train.seconds, 4 * 3600);
+    }
+  // A stored default is not a setting of the user.
+  keep_recipe(recipe({"train.steps=5"}));
+  EXPECT_EQ(load_recipe(dir_.file("m"), {"train.length=2 hours"}).train.schedule.warmup, "1 %");
+  const Recipe none = recipe({"train.length=2 hours", "train.schedule.warmup_steps=0"});
+  EXPECT_EQ(none.train.schedule.warmup_steps, 0);
+  keep_recipe(none);
+  EXPECT_EQ(load_recipe(dir_.file("m"), {}).train.schedule.warmup_steps, 0);
+}
+
+TEST_F(RunLength, AWarmupInHoursBecomesAShareOfARunInEpochs) {
+  EXPECT_EQ(parts_in_shares(recipe({"train.length=2 hours", "train.schedule.type=wsd",
+                                    "train.schedule.warmup=30 min", "train.schedule.decay=7 %"})),
+            std::vector<std::string>{"train.schedule.warmup=25 %"});
+}
+
 TEST_F(RunLength, RejectsWarmupAndDecayThatDoNotFitTheLength) {
   const auto refusal = [&](std::vector<std::string> settings) {
     settings.insert(settings.begin(), "train.schedule.type=wsd");
@@ -197,6 +269,17 @@ TEST_F(RunLength, RejectsWarmupAndDecayThatDoNotFitTheLength) {
       refusal({"train.steps=100", "train.schedule.warmup=60 %", "train.schedule.decay=42 %"}),
       HasSubstr("train.schedule.decay 42 % and the warm-up before it (60 %) are longer than "
                 "the run\n  hint: shorten one of them, or train longer"));
+  EXPECT_THAT(refusal({"train.length=100 steps", "train.schedule.warmup_steps=60",
+                       "train.schedule.decay_steps=80"}),
+              HasSubstr("train.schedule.decay_steps 80 steps and the warm-up before it (60 steps) "
+                        "are longer than the run"));
+  EXPECT_THAT(refusal({"train.length=100 steps", "train.schedule.warmup=60 %",
+                       "train.schedule.decay_steps=80"}),
+              HasSubstr("train.schedule.decay_steps 80 steps and the warm-up before it (60 %)"));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { recipe({"train.length=1 hour", "train.schedule.warmup=2 hours"}); }),
+              HasSubstr("train.schedule.warmup 2 hours is not shorter than train.length 1 hour\n  "
+                        "hint: shorten it, for example to 2 %, or train longer"));
   EXPECT_THAT(refusal({"train.schedule.type=linear", decay}),
               HasSubstr("train.schedule.decay is set, but train.schedule.type linear does not"));
   EXPECT_THAT(refusal({hours, "train.schedule.decay_steps=7"}),
@@ -224,6 +307,9 @@ TEST_F(RunLength, ARunOfAGivenTimeIsFinishedAfterIt) {
                                   ", so these settings would have no "
                                   "effect: train.ema_decay was 0.0, is 0.5")),
                     HasSubstr("--set train.length='0.6 seconds'")));
+  const std::string folder = recipe().out;
+  run_recipe(load_recipe(folder, {}));
+  EXPECT_EQ(checkpoint::latest_checkpoint(model), last);
 }
 
 // A v3-8 with a step of a tenth of a second.
@@ -266,9 +352,10 @@ TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
                           HasSubstr("use v3-8 on spot: 40 passes cost about $"),
                           HasSubstr(" --set train.budget.type=v3-8 --set "
                                     "train.budget.spot=true\n")));
-  EXPECT_THAT(budget_text(
-                  plan, 50, [](std::int64_t) { return std::optional<double>(); }, ""),
-              HasSubstr("use v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
+  EXPECT_THAT(
+      budget_text(
+          plan, 50, [](std::int64_t) { return std::optional<double>(); }, ""),
+      HasSubstr("use v3-8 on spot: it makes the most steps; --set train.length='50 dollars' "));
 }
 
 TEST(Budget, FinalEvaluationCostDoesNotDependOnTheSteps) {
