@@ -102,7 +102,11 @@ bool print_beginning(const TrackOptions& options, const std::string& run) {
 // Returns how to resume a run that is neither running nor finished, or "" if it has no recipe.
 std::string how_to_go_on(const evaluation::RunStatus& status) {
   const auto run = pipeline::run_named_by(status.run.folder);
-  if (status.worker || status.run.step >= status.run.of || !run) return "";
+  // A run whose length is a time has no number of steps.
+  const bool is_done = evaluation::is_timed(status.run)
+                           ? status.run.end && status.run.end->value("why", std::string()) == "done"
+                           : status.run.step >= status.run.of;
+  if (status.worker || is_done || !run) return "";
   return str("resume    smelt run ", quoted(*run), "\n");
 }
 

@@ -100,7 +100,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
       named_row("", runs, [](const RunRecord& r) { return r.name; }),
       named_row("state", runs,
                 [](const RunRecord& r) { return shortened(state_text(r), kStateWidth); }),
-      named_row("step", runs, [](const RunRecord& r) { return str(r.step, " of ", r.of); }),
+      named_row("step", runs, step_text),
       named_row("time", runs, [](const RunRecord& r) { return duration_text(r.spent.total()); }),
       named_row("goodput", runs,
                 [](const RunRecord& r) { return percent(r.spent.share(GoodputBucket::step)); })};

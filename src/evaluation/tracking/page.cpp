@@ -44,7 +44,7 @@ std::string overview(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) {
     const auto loss = final_value(run.lines, "loss");
     rows += str("<tr>", table_cell(html_text(run.name)), table_cell(html_text(state_text(run))),
-                table_cell(str(run.step, " of ", run.of), "number"),
+                table_cell(step_text(run), "number"),
                 table_cell(loss ? number_text(*loss) : "–", "number"),
                 table_cell(value_html(run.start.value("parameters", Record())), "number"),
                 table_cell(value_html(run.start.value("batch_size", Record())), "number"),

@@ -63,6 +63,12 @@ std::string state_text(const RunRecord& run) {
   return is_compiling(run) ? "compiling" : "training";
 }
 
+bool is_timed(const RunRecord& run) { return run.start.contains("of_seconds"); }
+
+std::string step_text(const RunRecord& run) {
+  return is_timed(run) ? str(run.step) : str(run.step, " of ", run.of);
+}
+
 RunStatus status_of_run(const std::string& run) {
   RunStatus out{.run = read_run(run), .worker = {}, .now = wall_seconds()};
   out.worker = io::folder_worker(out.run.folder);
@@ -79,10 +85,7 @@ std::string status_text(const RunStatus& status) {
       run.of > 0 ? 100 * static_cast<double>(run.step) / static_cast<double>(run.of) : 100;
   put("run", run.folder);
   put("state", state_word(status));
-  // A run whose length is a time has no number of steps.
-  put("step", run.start.contains("of_seconds")
-                  ? str(run.step)
-                  : str(run.step, " of ", run.of, " (", rounded(share, 1), " %)"));
+  put("step", str(step_text(run), is_timed(run) ? "" : str(" (", rounded(share, 1), " %)")));
   if (run.line)
     put("line", str("step ", run.line->value("step", std::int64_t{0}), ", ",
                     duration_text(status.now - run.line->value("time", status.now)),
@@ -97,9 +100,10 @@ std::string status_text(const RunStatus& status) {
 Record status_json(const RunStatus& status) {
   const RunRecord& run = status.run;
   Record out{{"folder", run.folder}, {"state", state_text(run)},
-             {"step", run.step},     {"of", run.of},
+             {"step", run.step},     {"of", is_timed(run) ? Record() : Record(run.of)},
              {"time", run.time},     {"now", status.now},
              {"starts", run.starts}, {"alive", status.worker.has_value()}};
+  if (is_timed(run)) out["of_seconds"] = run.start["of_seconds"];
   if (status.worker) out["worker"] = *status.worker;
   if (run.line) out["line"] = *run.line;
   if (const auto left = seconds_left(status)) out["seconds_left"] = *left;

@@ -12,6 +12,11 @@ namespace smelt::evaluation {
 // current phase, even if its process no longer runs.
 std::string state_text(const RunRecord& run);
 
+// Returns whether the length of the run is a time, so that it has no number of steps.
+bool is_timed(const RunRecord& run);
+// Returns "1021 of 5000", or "1021" for such a run.
+std::string step_text(const RunRecord& run);
+
 struct RunStatus {
   RunRecord run;
   // "process 123 on host a"; set while a process trains in the folder

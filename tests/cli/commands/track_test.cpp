@@ -50,6 +50,18 @@ class TrackedRun : public testing::Test {
   TempDir dir_;
 };
 
+// A run whose length is a time has no number of steps.
+TEST(Status, ShowsHowToResumeARunOfAGivenTime) {
+  const TempDir dir;
+  for (const char* name : {"m/.stages", "m/recipe.yaml"}) io::write_file(dir.file(name), "{}\n");
+  evaluation::MetricsFile file(dir.file("m/model"), 0, {{"of", 0}, {"of_seconds", 60.0}});
+  file.add("end", 7, {{"why", "stopped"}});
+  const std::string resume = str("resume    smelt run ", dir.file("m"));
+  EXPECT_THAT(program("status " + dir.file("m")).text, HasSubstr(resume));
+  file.add("end", 9, {{"why", "done"}});
+  EXPECT_THAT(program("status " + dir.file("m")).text, Not(HasSubstr(resume)));
+}
+
 // The run waits for text from a pipe without a writer.
 TEST_F(TrackedRun, SignalBeforeTrainingStopsAtOnceAndStatusShowsTheStage) {
   const std::string pipe = "text.input=" + dir_.file("pipe"),

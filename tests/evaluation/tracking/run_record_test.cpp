@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "evaluation/tracking/compare.h"
+#include "evaluation/tracking/page.h"
 #include "evaluation/tracking/status.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
@@ -167,6 +168,19 @@ TEST(Status, ShowsHowLongAProgramHasBeenCompiling) {
   status.worker.reset();
   EXPECT_THAT(status_text(status),
               HasSubstr("its process ended without an end record while compiling\n"));
+}
+
+TEST(Status, ARunOfAGivenTimeHasNoNumberOfSteps) {
+  const TempDir dir;
+  MetricsFile file(dir.file("m"), 0, {{"of", 0}, {"of_seconds", 60.0}});
+  file.add("end", 7, {{"why", "stopped"}});
+  const RunStatus status = status_of_run(dir.file("m"));
+  EXPECT_THAT(status_text(status), HasSubstr("\nstep      7\n"));
+  EXPECT_TRUE(status_json(status).at("of").is_null());
+  EXPECT_EQ(status_json(status).at("of_seconds"), 60);
+  const auto runs = read_runs({dir.file("m")});
+  EXPECT_THAT(compare_text(runs), testing::Not(HasSubstr("7 of 0")));
+  EXPECT_THAT(runs_page(runs), testing::Not(HasSubstr("7 of 0")));
 }
 
 TEST(Compare, TruncatesTheMessageOfAFailedRun) {
