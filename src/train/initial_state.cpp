@@ -1,6 +1,7 @@
 #include "train/initial_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/clock.h"
@@ -54,6 +55,51 @@ bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t st
 
 double trained_seconds(const Json& state) { return state.value(kTrainedSeconds, 0.0); }
 
+// Returns whether the run of a checkpoint, or this run, counts its schedule in time, and the two
+// schedules differ in their length or unit.
+bool has_other_time(const TrainJob& job, const Json& saved) {
+  const bool was_timed = saved.contains(kTrainedSeconds), is_timed = job.seconds > 0;
+  return (was_timed || is_timed) &&
+         (was_timed != is_timed ||
+          execution::saved_schedule_length(saved) != job.config.schedule.total_steps);
+}
+
+std::string changes_of(const TrainJob& job, const Json& saved, const Json& settings) {
+  return execution::changed_settings(
+      saved, has_other_time(job, saved) ? execution::with_saved_parts(saved, settings) : settings,
+      job.fields);
+}
+
+std::int64_t schedule_unit(double seconds) {
+  return std::llround(seconds * kScheduleUnitsPerSecond);
+}
+
+// "7 seconds" or "200 steps"
+std::string length_text(bool is_timed, std::int64_t units) {
+  return is_timed ? hours_text(static_cast<double>(units) / kScheduleUnitsPerSecond)
+                  : str(units, " steps");
+}
+
+// Compares the learning rates before and after a checkpoint.
+std::optional<execution::RateChange> rate_change(const TrainJob& job,
+                                                 const checkpoint::SlicedCheckpoint& checkpoint) {
+  const Json& saved = checkpoint.state;
+  const model::Schedule& now = job.config.schedule;
+  const bool was_timed = saved.contains(kTrainedSeconds), is_timed = job.seconds > 0;
+  if (!was_timed && !is_timed)
+    return execution::rate_change(saved, now, checkpoint.step, job.fields);
+  if (!has_other_time(job, saved) || checkpoint.step == 0) return std::nullopt;
+  const std::int64_t trained = schedule_unit(trained_seconds(saved)), step = checkpoint.step;
+  return execution::rate_change_at(
+      saved, now, step,
+      {.last = was_timed ? trained : step - 1,
+       .next = is_timed ? trained : step,
+       .length = str(job.fields("length"), " was ",
+                     length_text(was_timed, execution::saved_schedule_length(saved)), ", is ",
+                     length_text(is_timed, now.total_steps))},
+      job.fields);
+}
+
 bool is_patience_exhausted(const TrainJob& job, const Json& state) {
   return job.early_stopping.patience > 0 &&
          state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
@@ -69,14 +115,16 @@ void log_resume_point(const TrainJob& job, const checkpoint::SlicedCheckpoint& c
     return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
                     where, counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
-  if (const auto changes = execution::changed_settings(checkpoint.state, settings, job.fields);
-      !changes.empty())
+  if (const auto changes = changes_of(job, checkpoint.state, settings); !changes.empty())
     log_warning("{}: {}", where, changes);
-  if (job.seconds > 0)
-    return log_info("{}: trained for {} of {}", where,
-                    hours_text(trained_seconds(checkpoint.state)), hours_text(job.seconds));
-  const auto rate =
-      execution::rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
+  if (job.seconds > 0 && checkpoint.state.contains(kTrainedSeconds))
+    log_info("{}: trained for {} of {}", where, hours_text(trained_seconds(checkpoint.state)),
+             hours_text(job.seconds));
+  else if (job.seconds > 0 && checkpoint.step > 0)
+    log_warning(
+        "{}: was trained by steps, so its time is not known: the {} begin now, with a new warm-up",
+        where, hours_text(job.seconds));
+  const auto rate = rate_change(job, checkpoint);
   if (rate && rate->rises) log_warning("{}", rate->text);
   if (rate && !rate->rises) log_info("{}", rate->text);
 }
@@ -241,7 +289,7 @@ void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved
   if (saved.step == 0 || (job.seconds == 0 && saved.step > last) ||
       (is_early && !is_patience_exhausted(job, saved.state)) || saved.state.contains(kUnchecked))
     return;
-  const std::string changes = execution::changed_settings(saved.state, settings, job.fields);
+  const std::string changes = changes_of(job, saved.state, settings);
   if (changes.empty()) return;
   throw UsageError(str(saved.path, " is the last checkpoint of this run, ",
                        job.seconds > 0 ? str(job.fields("length"), " ", hours_text(job.seconds))

@@ -220,6 +220,22 @@ TEST_F(TrainerTest, ARunOfAGivenTimeDecaysToItsEndAndResumesAtItsTime) {
       AllOf(HasSubstr("is the last checkpoint of this run, train.length 0.5 seconds, and was "
                       "trained with other settings: train.optimizer.learning_rate was"),
             HasSubstr("raise train.length to train on")));
+
+  TrainJob longer = timed("resumed");  // the same share of warm-up
+  longer.seconds = 0.6;
+  longer.config.schedule.total_steps = 600;
+  longer.config.schedule.warmup_steps = 6;
+  train(longer);
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("train.length was 0.5 seconds, is 0.6 seconds: the "
+                                           "learning rate continues at "),
+                                 HasSubstr("a rate that rises again can undo what was learned"),
+                                 Not(HasSubstr("warmup_steps was"))));
+  train(job("steps", 1));
+  train(timed("steps"));
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("checkpoint-1: was trained by steps, so its time is not known: the "
+                              "0.5 seconds begin now, with a new warm-up"),
+                    HasSubstr("train.length was 1 steps, is 0.5 seconds: the learning rate")));
 }
 
 TEST_F(TrainerTest, RejectsAndNamesEachChangedSetting) {

@@ -233,14 +233,33 @@ model::Schedule saved_schedule(const Json& was, const model::Schedule& now) {
 
 std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
                                       std::int64_t step, const Fields& fields) {
-  const Json was = saved.value(kSchedule, Json::object());
-  const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
+  const std::int64_t total = saved_schedule_length(saved);
   if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
-  const model::Schedule before = saved_schedule(was, now);
-  const float last = model::learning_rate(before, step - 1), next = model::learning_rate(now, step);
-  const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
-                               ": the learning rate continues at ", scientific(next, 2),
-                               ", it was ", scientific(last, 2), " at step ", step);
+  const std::string length = str(fields("steps"), " was ", total, ", is ", now.total_steps);
+  return rate_change_at(saved, now, step, {step - 1, step, length}, fields);
+}
+
+std::int64_t saved_schedule_length(const Json& saved) {
+  return saved.value(kSchedule, Json::object()).value(kTotalSteps, std::int64_t{0});
+}
+
+Json with_saved_parts(const Json& saved, Json now) {
+  const Json was = saved.value(kSchedule, Json::object());
+  for (const char* part : {"warmup_steps", "decay_steps"})
+    if (was.contains(part) && now.at(kSchedule).contains(part)) now[kSchedule][part] = was[part];
+  return now;
+}
+
+std::optional<RateChange> rate_change_at(const Json& saved, const model::Schedule& now,
+                                         std::int64_t step, const SchedulePoint& point,
+                                         const Fields& fields) {
+  if (saved_schedule_length(saved) == 0) return std::nullopt;
+  const model::Schedule before = saved_schedule(saved.at(kSchedule), now);
+  const float last = model::learning_rate(before, point.last),
+              next = model::learning_rate(now, point.next);
+  const std::string text =
+      str(point.length, ": the learning rate continues at ", scientific(next, 2), ", it was ",
+          scientific(last, 2), " at step ", step);
   if (next <= 2 * last) return RateChange{text, false};
   return RateChange{str(text, "; a rate that rises again can undo what was learned: a lower ",
                         fields("optimizer.learning_rate"), " or ", fields("schedule.type"),

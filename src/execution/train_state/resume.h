@@ -51,6 +51,23 @@ struct RateChange {
 std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
                                       std::int64_t step, const Fields& fields);
 
+// Where the schedules of a resumed run are compared if they count other units than steps.
+struct SchedulePoint {
+  std::int64_t last = 0;  // unit of the last step in the checkpoint's schedule
+  std::int64_t next = 0;  // unit of the next step in the new schedule
+  std::string length;     // "train.length was 6 seconds, is 7 seconds"
+};
+// Compares the learning rates as rate_change() does. Returns nullopt if the checkpoint has no
+// schedule.
+std::optional<RateChange> rate_change_at(const Json& saved, const model::Schedule& now,
+                                         std::int64_t step, const SchedulePoint& point,
+                                         const Fields& fields);
+// Returns the number of units of a checkpoint's schedule; 0 if it was not recorded.
+std::int64_t saved_schedule_length(const Json& saved);
+// Returns `now` with the warm-up and decay of `saved`, for changed_settings(), which then does not
+// compare them: their units differ if one of the two runs has a time for its length.
+Json with_saved_parts(const Json& saved, Json now);
+
 struct TrainedModel {
   checkpoint::SlicedCheckpoint checkpoint;
   std::string where;  // path of the checkpoint, for messages
