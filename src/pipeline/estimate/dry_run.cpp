@@ -94,9 +94,21 @@ class Lines {
   std::optional<cost_model::RunTime> planned_;
 };
 
+// Returns whether another field replaces this one, so that its value does not apply.
+bool is_replaced(const Recipe& r, const std::string& field) {
+  const train::TrainConfig& t = r.train;
+  const model::ScheduleConfig& s = t.schedule;
+  // The steps of a budget are those that a plan has found for it.
+  if (field == "train.steps") return !t.length.empty() && t.budget.usd == 0;
+  if (field == "train.schedule.warmup_steps") return !s.warmup.empty() || s.warmup_ratio > 0;
+  if (field == "train.schedule.decay_steps") return !s.decay.empty() || s.decay_ratio > 0;
+  return false;
+}
+
 void add_fields(const Recipe& r, Lines& lines) {
   lines.title("recipe");
   for (const RecipeField& field : recipe_fields(r.type->name)) {
+    if (is_replaced(r, field.path)) continue;
     const auto dot = field.path.find('.');
     const std::string section = dot == std::string::npos ? "" : field.path.substr(0, dot);
     const auto& value = r.sections.at(section).at(

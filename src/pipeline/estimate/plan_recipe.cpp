@@ -369,26 +369,33 @@ void set_steps_of_time(PlanRow& row) {
   row.work = work_of(row, std::max<std::int64_t>(1, std::llround(row.seconds / step)));
 }
 
-// Returns the cost that a plan compares: the spot price, or else the on-demand price.
+// Returns the cost that a plan compares: the spot price, or else the on-demand price; per step if
+// the length of the run is a time, which costs least where it trains least.
 std::optional<double> lowest_cost(const PlanRow& row) {
-  if (row.cost.spot) return row.cost.spot->likely;
-  if (row.cost.on_demand) return row.cost.on_demand->likely;
-  return std::nullopt;
+  const auto& cost = row.cost.spot ? row.cost.spot : row.cost.on_demand;
+  if (!cost) return std::nullopt;
+  return row.seconds > 0 ? cost->likely / static_cast<double>(row.work.steps) : cost->likely;
 }
+
+// Returns the time that a plan compares: that of the run, or of its step if the run's is given.
+double compared_time(const PlanRow& row) {
+  const double seconds = row.time.seconds.likely;
+  return row.seconds > 0 ? seconds / static_cast<double>(row.work.steps) : seconds;
+}
+
+}  // namespace
 
 void choose(Plan& plan) {
   for (std::size_t i = 0; i < plan.rows.size(); ++i) {
     const PlanRow& row = plan.rows[i];
     if (!row.fits()) continue;
-    if (!plan.fastest || row.time.seconds.likely < plan.rows[*plan.fastest].time.seconds.likely)
+    if (!plan.fastest || compared_time(row) < compared_time(plan.rows[*plan.fastest]))
       plan.fastest = i;
     const auto cost = lowest_cost(row);
     if (cost && (!plan.cheapest || *cost < *lowest_cost(plan.rows[*plan.cheapest])))
       plan.cheapest = i;
   }
 }
-
-}  // namespace
 
 cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps) {
   return cost_model::run_seconds(row.type, *row.form().step, work_of(row, steps), row.scored,

@@ -118,9 +118,13 @@ cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);
 struct Plan {
   std::vector<PlanRow> rows;  // in the order of the types
   // Indices in `rows` of the run that costs least (at the spot price if known) and of the shortest
-  // run.
+  // run. If the length of the run is a time: of the run whose steps cost least, and of the run with
+  // the most steps.
   std::optional<std::size_t> cheapest, fastest;
 };
+
+// Sets plan.cheapest and plan.fastest from the rows' times and costs.
+void choose(Plan& plan);
 
 struct PlanCallbacks {
   // Called with the number of finished compilations and their total.

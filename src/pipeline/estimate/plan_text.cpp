@@ -229,14 +229,18 @@ std::string advice(const Plan& plan) {
            "micro-batches\n";
   const PlanRow& fast = plan.rows[*plan.fastest];
   const auto summary = [](const PlanRow& row) {
-    return str(row.type.name, " takes ", time_words(row.time.seconds.likely),
+    return str(row.type.name,
+               row.seconds > 0 ? str(" makes about ", row.work.steps, " steps in ")
+                               : std::string(" takes "),
+               time_words(row.time.seconds.likely),
                row.cost.spot ? str(", ", dollars(row.cost.spot), " on spot") : "",
                row.cost.on_demand ? str(", ", dollars(row.cost.on_demand), " on demand") : "");
   };
   if (!plan.cheapest || *plan.cheapest == *plan.fastest)
     return str("rent a ", fast.type.name, ": ", summary(fast), ".\n");
   const PlanRow& cheap = plan.rows[*plan.cheapest];
-  return str("rent a ", cheap.type.name, " to pay the least: ", summary(cheap), "; the fastest, ",
+  return str("rent a ", cheap.type.name, " to pay the least",
+             cheap.seconds > 0 ? " for each step: " : ": ", summary(cheap), "; the fastest, ",
              summary(fast), ".\n");
 }
 

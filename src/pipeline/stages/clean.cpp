@@ -30,13 +30,14 @@ std::uint64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
-// Returns whether training has ended, at its last step or by early stopping. `steps` is 0 if the
-// length of the run is a time.
-bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
-  if (steps > 0 && newest >= steps) return true;
+// Returns whether training has ended, at its last step or time or by early stopping.
+bool has_ended(const std::string& model_dir, std::int64_t newest, const train::TrainConfig& t) {
+  if (t.seconds == 0 && newest >= t.steps) return true;
   if (!io::exists(io::join_path(model_dir, evaluation::kMetricsFile))) return false;
   const evaluation::RunRecord run = evaluation::read_run(model_dir);
-  return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
+  const bool same_length =
+      run.start.value("of_seconds", 0.0) == t.seconds && (t.seconds > 0 || run.of == t.steps);
+  return run.end && run.end->value("why", "") == "done" && run.step == newest && same_length;
 }
 
 constexpr const char* kAgain = "regenerated when a run needs it";
@@ -47,8 +48,7 @@ class Finder {
 
   std::vector<Leftover> found() {
     const auto newest = checkpoint::latest_checkpoint(paths_.model_dir);
-    const bool is_done = newest && has_ended(paths_.model_dir, *newest,
-                                             recipe_.train.seconds > 0 ? 0 : recipe_.train.steps);
+    const bool is_done = newest && has_ended(paths_.model_dir, *newest, recipe_.train);
     if (newest) older_checkpoints(*newest, is_done);
     const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
     for (const std::string& path : {io::parent_path(paths_.train_text), data_folder()})

@@ -125,6 +125,12 @@ void check_disk(const Recipe& r, const DiskNeed& need) {
             " left; text and examples need about ", bytes_text(need.text + need.records),
             ", one checkpoint ", bytes_text(need.checkpoint)),
         "free some space, or choose another disk with --set out=…");
+  const std::int64_t keep_period = r.train.checkpoint.keep_period;
+  if (r.train.seconds > 0 && keep_period > 0)
+    log_warning(
+        "out: train.checkpoint.keep_period keeps {} every {} steps, but the number of steps is not "
+        "known: check that the disk of {} has enough space",
+        bytes_text(need.checkpoint), keep_period, r.out);
   if (*need.free < need.most())
     log_warning(
         "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "

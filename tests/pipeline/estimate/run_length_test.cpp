@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
 #include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_checks.h"
 #include "pipeline/config/recipe_paths.h"
@@ -17,9 +18,12 @@
 #include "pipeline/estimate/budget.h"
 #include "pipeline/estimate/dry_run.h"
 #include "pipeline/estimate/plan_recipe.h"
+#include "pipeline/estimate/plan_text.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/objectives/small_run.h"
 #include "pipeline/small_recipe.h"
+#include "pipeline/stages/clean.h"
+#include "pipeline/stages/run_needs.h"
 #include "pipeline/starter/starter.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -31,6 +35,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class RunLength : public SmallRecipe {};
 
@@ -247,6 +252,13 @@ TEST_F(RunLength, AWarmupInHoursBecomesAShareOfARunInEpochs) {
             std::vector<std::string>{"train.schedule.warmup=25 %"});
 }
 
+TEST_F(RunLength, WarnsThatCheckpointsOfAGivenTimeAreNotCounted) {
+  const Recipe r = recipe({"train.length=2 hours", "train.checkpoint.keep_period=5"});
+  check_disk(r, disk_need(r));
+  EXPECT_EQ(said("train.checkpoint.keep_period keeps "), 1);
+  EXPECT_EQ(said(" every 5 steps, but the number of steps is not known: check that the disk"), 1);
+}
+
 TEST_F(RunLength, RejectsWarmupAndDecayThatDoNotFitTheLength) {
   const auto refusal = [&](std::vector<std::string> settings) {
     settings.insert(settings.begin(), "train.schedule.type=wsd");
@@ -295,7 +307,10 @@ TEST_F(RunLength, ARunOfAGivenTimeIsFinishedAfterIt) {
   };
   EXPECT_EQ(run_length_text(timed("track.fill=")),
             "0.3 seconds of training in steps of 4 examples");
-  EXPECT_THAT(dry_run_text(timed("track.fill=")), HasSubstr("0.3 seconds of training"));
+  EXPECT_THAT(dry_run_text(timed("track.fill=")),
+              AllOf(HasSubstr("0.3 seconds of training"),
+                    testing::ContainsRegex("train.schedule.warmup +1 %"),
+                    Not(HasSubstr("train.steps ")), Not(HasSubstr("train.schedule.warmup_steps"))));
   run_recipe(timed("track.fill="));
   const std::string model = RecipePaths(recipe()).model_dir;
   const auto last = checkpoint::latest_checkpoint(model);
@@ -307,9 +322,19 @@ TEST_F(RunLength, ARunOfAGivenTimeIsFinishedAfterIt) {
                                   ", so these settings would have no "
                                   "effect: train.ema_decay was 0.0, is 0.5")),
                     HasSubstr("--set train.length='0.6 seconds'")));
-  const std::string folder = recipe().out;
+  const std::string folder = recipe().out, kept = kept_recipe_path(folder);
   run_recipe(load_recipe(folder, {}));
   EXPECT_EQ(checkpoint::latest_checkpoint(model), last);
+  // A longer run still needs its examples.
+  const auto has_text = [&] {
+    const auto found = leftovers(folder);
+    return std::ranges::find(found, io::join_path(folder, "text"), &Leftover::path) != found.end();
+  };
+  EXPECT_TRUE(has_text());
+  std::string text = io::read_file(kept);
+  text.replace(text.find("0.3 seconds"), 11, "9 seconds");
+  io::write_file(kept, text);
+  EXPECT_FALSE(has_text());
 }
 
 // A v3-8 with a step of a tenth of a second.
@@ -328,6 +353,26 @@ PlanRow row_of(const cost_model::Price& price) {
   row.work.save_every = 1000;
   row.longest_run = 5.7;
   return row;
+}
+
+// Every type takes the given time, so the steps are compared.
+TEST(PlannedTime, RecommendsTheTypesWithTheMostAndTheCheapestSteps) {
+  const cost_model::Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  Plan plan;
+  for (const auto& [steps, usd] : {std::pair<std::int64_t, double>{10, 1}, {900, 50}, {400, 20}}) {
+    PlanRow row = row_of(price);
+    row.seconds = 3600;
+    row.work.steps = steps;
+    row.time.seconds = {3600, 3600, 3600};
+    row.cost.on_demand = cost_model::Estimate{usd, usd, usd};
+    plan.rows.push_back(row);
+  }
+  choose(plan);
+  EXPECT_EQ(plan.fastest, 1u);
+  EXPECT_EQ(plan.cheapest, 2u);
+  EXPECT_THAT(plan_text(plan),
+              AllOf(HasSubstr("to pay the least for each step: v3-8 makes about 400 steps in "),
+                    HasSubstr("; the fastest, v3-8 makes about 900 steps in ")));
 }
 
 TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
