@@ -42,7 +42,10 @@ model::Encoder resolved_encoder(const Recipe& r) {
   if (begun && begun->state.contains("encoder"))
     return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                                 begun->path);
-  const auto encoder_from = model.problem == io::Problem::rerank ? encoder_to_embed_in : encoder_in;
+  const auto encoder_from = [&](const std::string& folder, const std::string& field) {
+    return model.problem == io::Problem::rerank ? encoder_to_embed_in(folder, field)
+                                                : encoder_in(folder, field);
+  };
   if (!model.like.empty()) return encoder_from(model.like, "model.like");
   if (!r.train.init_from.empty()) return encoder_from(r.train.init_from, "train.init_from");
   throw UsageError("train.init_from: no pre-trained model to fine-tune",
