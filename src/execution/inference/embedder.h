@@ -20,7 +20,7 @@ namespace smelt::execution {
 struct EmbedJob {
   // Returns the prediction for texts of S tokens: f32 [B,H] (model/tasks/embedding_task.h).
   std::function<model::Prediction(std::int64_t S)> embeddings;
-  // The same for packed batches with this many slots per text (model/nn/packing.h).
+  // Returns the prediction for packed batches with this many slots per text (model/nn/packing.h).
   std::function<model::Prediction(std::int64_t S, std::int64_t slots)> packed_embeddings = {};
   io::EmbeddingForm form = {};
   std::int64_t width = 0;          // H

@@ -161,7 +161,8 @@ TEST_F(Embed, RetrievesEachTextByItself) {
   EXPECT_NEAR(Json::parse(predicted.text)["prediction"].get<double>(), score(0), 1e-5);
   EXPECT_GT(score(0), score(1));
   EXPECT_NEAR(score(2), score(1) - 1, 1e-5);
-  expect_refused(str("retrieve ", folder_, " --data data --rerank ", folder_), "retrieve: ");
+  expect_refused(str("retrieve ", folder_, " --data data --rerank ", folder_),
+                 "a model of type bert (BertModel) has no classification head");
   expect_refused(str("retrieve ", folder_, " --data nowhere"),
                  "retrieve: nowhere/corpus.jsonl does not exist");
 }
