@@ -227,12 +227,16 @@ void warn_of_other_model(const checkpoint::PretrainedWeights& given, const Json&
 }
 
 // Removes the weights of a classification head with other classes, even if its shape fits. Returns
-// whether some were removed.
+// whether some were removed. A reranker keeps the head of a regression, because many folders of
+// cross-encoders do not state that a sigmoid follows.
 bool remove_other_head(const model::Task& task, checkpoint::PretrainedWeights& given) {
   if (!task.is_head) return false;
-  const Json own{{"problem", task.settings.value("problem", "")},
-                 {"labels", task.settings.value("labels", Json())}};
-  if (text::composed(given.head) == text::composed(own)) return false;
+  const std::string problem = task.settings.value("problem", "");
+  const Json own{{"problem", problem}, {"labels", task.settings.value("labels", Json())}};
+  Json head = given.head;
+  if (problem == "rerank" && head.is_object() && head.value("problem", "") == "regression")
+    head["problem"] = problem;
+  if (text::composed(head) == text::composed(own)) return false;
   return std::erase_if(given.parameters,
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }

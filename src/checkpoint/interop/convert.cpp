@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
@@ -251,11 +252,10 @@ BertGelu gelu_for(ModelForm form) {
   return form == ModelForm::tensorflow ? BertGelu::tanh : BertGelu::as_written;
 }
 
-// Returns whether the source is a folder of sentence-transformers.
+// Returns whether the source is an embedding model of sentence-transformers.
 bool has_modules(const ConvertJob& job, const StoredModel& model) {
   return model.form == ModelForm::hugging_face &&
-         (io::exists(io::join_path(model.where, "modules.json")) ||
-          io::exists(io::join_path(job.from, "modules.json")));
+         (is_sentence_transformer(model.where) || is_sentence_transformer(job.from));
 }
 
 void take_averages_of(StoredModel& model) {

@@ -10,11 +10,13 @@
 #include "io/formats/config.h"
 #include "io/hub/hub_path.h"
 #include "model/nn/layers.h"
+#include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt::checkpoint {
 namespace {
 
-constexpr const char* kModules = "modules.json";
+constexpr const char *kModules = "modules.json",
+                     *kLibraryFile = "config_sentence_transformers.json";
 
 // Returns the last part of a Python path: "Pooling" of "sentence_transformers.models.Pooling".
 std::string class_of(const Json& module) {
@@ -71,13 +73,13 @@ io::Pooling pooling_in(const std::string& path) {
 // Throws UsageError if sentence-transformers lowercases texts before a tokenizer that does not do
 // so itself.
 void check_lower_case(const std::string& encoder) {
-  const auto is_true = [&](const char* file) {
-    const Json config = json_in(io::join_path(encoder, file));
-    return config.is_object() && config.value("do_lower_case", Json()) == true;
-  };
-  if (is_true("sentence_bert_config.json") && !is_true("tokenizer_config.json"))
+  const std::string path = io::join_path(encoder, "sentence_bert_config.json");
+  const Json config = json_in(path);
+  if (!config.is_object() || config.value("do_lower_case", Json()) != true) return;
+  const std::string vocab = text::wordpiece_file_in(encoder);
+  if (!vocab.empty() && !text::tokenizer_options(vocab, {}).lower_case)
     throw UsageError(
-        str(io::join_path(encoder, "sentence_bert_config.json"),
+        str(path,
             ": do_lower_case is true, but the tokenizer keeps capitals; smelt does not "
             "lowercase texts before the tokenizer"),
         "set do_lower_case to false there, and give lowercase texts");
@@ -126,13 +128,19 @@ std::vector<FolderFile> files_beside(const SentenceTransformersModel& model) {
   const Json length{{"max_seq_length", model.form.seq_length}, {"do_lower_case", false}};
   std::vector<FolderFile> out{{kModules, modules.dump(2) + "\n"},
                               {"1_Pooling/config.json", pooling.dump(2) + "\n"},
-                              {"config_sentence_transformers.json", library.dump(2) + "\n"},
+                              {kLibraryFile, library.dump(2) + "\n"},
                               {"sentence_bert_config.json", length.dump(2) + "\n"},
                               {"README.md", readme_of(model)}};
   return out;
 }
 
 }  // namespace
+
+bool is_sentence_transformer(const std::string& folder) {
+  if (!io::exists(io::join_path(folder, kModules))) return false;
+  const Json library = json_in(io::join_path(folder, kLibraryFile));
+  return !library.is_object() || library.value("model_type", Json()) != "CrossEncoder";
+}
 
 std::string encoder_folder(const std::string& folder) {
   const auto modules = modules_of(folder);
@@ -142,8 +150,8 @@ std::string encoder_folder(const std::string& folder) {
 }
 
 std::optional<io::EmbeddingForm> sentence_transformers_form(const std::string& folder) {
+  if (!is_sentence_transformer(folder)) return std::nullopt;
   const auto modules = modules_of(folder);
-  if (modules.empty()) return std::nullopt;
   io::EmbeddingForm out;
   bool has_pooling = false;
   for (std::size_t i = 1; i < modules.size(); ++i) {
@@ -164,7 +172,7 @@ std::optional<io::EmbeddingForm> sentence_transformers_form(const std::string& f
                      "use a model that consists of an encoder and pooling");
   check_lower_case(encoder_folder(folder));
   out.seq_length = longest_text_in(encoder_folder(folder));
-  const Json library = json_in(io::join_path(folder, "config_sentence_transformers.json"));
+  const Json library = json_in(io::join_path(folder, kLibraryFile));
   const Json similarity =
       library.is_object() ? library.value("similarity_fn_name", Json()) : Json();
   if (similarity == "dot" || similarity == "dot_score") out.similarity = io::Similarity::dot;

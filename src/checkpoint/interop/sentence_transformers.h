@@ -13,9 +13,13 @@
 
 namespace smelt::checkpoint {
 
-// Returns the settings in the folder of a sentence-transformers model, or nullopt if it has no
-// modules.json. Throws UsageError if the folder has a module other than the encoder, pooling and
-// normalization, or if the pooling is neither mean nor cls.
+// Returns whether a folder holds an embedding model of sentence-transformers: it has modules.json
+// and is not a CrossEncoder, which has modules.json since version 6.
+bool is_sentence_transformer(const std::string& folder);
+
+// Returns the settings in the folder of a sentence-transformers model, or nullopt if it is not
+// is_sentence_transformer(). Throws UsageError if the folder has a module other than the encoder,
+// pooling and normalization, or if the pooling is neither mean nor cls.
 std::optional<io::EmbeddingForm> sentence_transformers_form(const std::string& folder);
 
 // Returns the folder of the encoder in a sentence-transformers folder: the folder itself, or in old

@@ -1,13 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
@@ -79,8 +83,8 @@ execution::Classifier load_reranker(const RetrieveCommand& c) {
 
 // Orders the first --rerank-depth documents of each query by the scores of the reranker. The other
 // documents follow in their order, with smaller scores.
-void rerank(const RetrieveCommand& c, const evaluation::BeirData& data, Hits& hits) {
-  execution::Classifier reranker = load_reranker(c);
+void rerank(const RetrieveCommand& c, const evaluation::BeirData& data,
+            execution::Classifier& reranker, Hits& hits) {
   const std::size_t at_once = c.flags->texts_at_once();
   std::vector<evaluation::SearchHit*> scored;
   std::vector<execution::PairOfTexts> pairs;
@@ -114,12 +118,19 @@ void rerank(const RetrieveCommand& c, const evaluation::BeirData& data, Hits& hi
 }
 
 // Writes the documents found in the format of trec_eval: query, Q0, document, rank, score, name.
+// trec_eval orders documents by their scores, so equal ones are lowered by the smallest amount.
 void write_run(const std::string& path, const evaluation::BeirData& data, const Hits& hits) {
   io::OutputFile file(path);
+  float before = 0;
   for (std::size_t i = 0; i < hits.size(); ++i)
-    for (std::size_t rank = 0; rank < hits[i].size(); ++rank)
+    for (std::size_t rank = 0; rank < hits[i].size(); ++rank) {
+      float score = hits[i][rank].score;
+      if (rank > 0)
+        score = std::min(score, std::nextafter(before, std::numeric_limits<float>::lowest()));
+      before = score;
       file.write(str(data.queries[i].id, " Q0 ", data.documents[hits[i][rank].document].id, " ",
-                     rank + 1, " ", hits[i][rank].score, " smelt\n"));
+                     rank + 1, " ", significant(score, 9), " smelt\n"));
+    }
   file.commit();
 }
 
@@ -171,6 +182,8 @@ void retrieve(const RetrieveCommand& c) {
     throw UsageError(str("retrieve: --run ", c.run, " exists"), "name another file, or remove it");
   const evaluation::BeirData data = evaluation::read_beir(c.data, c.split, "retrieve");
   execution::TextEmbedder embedder = c.flags->load();
+  std::optional<execution::Classifier> reranker;
+  if (!c.reranker.empty()) reranker.emplace(load_reranker(c));
   const StopSignal stop("retrieve: stopping after this batch\n");
   execution::EmbeddingRows documents = embed_all(c, embedder, data.documents);
   execution::EmbeddingRows queries = embed_all(c, embedder, data.queries);
@@ -179,12 +192,12 @@ void retrieve(const RetrieveCommand& c) {
     execution::divide_by_norms(queries);
   }
   c.flags->warn_of_cut(embedder);
-  const auto rerank_depth = static_cast<std::size_t>(c.reranker.empty() ? 0 : c.rerank_depth);
+  const auto rerank_depth = static_cast<std::size_t>(reranker ? c.rerank_depth : 0);
   depth = std::max(depth, rerank_depth);
   Hits hits =
       evaluation::nearest_documents(queries.values, documents.values, documents.width, depth + 1);
   drop_own_documents(data, hits, depth);
-  if (!c.reranker.empty()) rerank(c, data, hits);
+  if (reranker) rerank(c, data, *reranker, hits);
   if (!c.run.empty()) write_run(c.run, data, hits);
   print_metrics(c, metrics, graded(data, hits), data.documents.size());
 }
@@ -204,13 +217,14 @@ void add_retrieve_command(CLI::App& app) {
   command->add_option("--split", c->split, "the split: qrels/SPLIT.tsv")->capture_default_str();
   command->add_option("--metric", c->metrics, "metrics: ndcg@K, mrr@K, recall@K, map@K")
       ->capture_default_str();
-  accept_hub_names(command->add_option(
+  auto* rerank = accept_hub_names(command->add_option(
       "--rerank", c->reranker,
       "also order the first documents found by the scores of this reranker: a run folder, a model "
       "folder or a CrossEncoder"));
   command
       ->add_option("--rerank-depth", c->rerank_depth,
                    "number of documents per query that the reranker orders")
+      ->needs(rerank)
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--run", c->run, "also write the documents found, for trec_eval");

@@ -9,19 +9,31 @@
 #include "base/stop_signal.h"
 #include "base/watchdog.h"
 #include "data/input_pipeline/pack.h"
+#include "data/input_pipeline/permutation.h"
 #include "io/formats/packing_features.h"
 
 namespace smelt::execution {
 namespace {
 
 RowModelOptions embed_options(const EmbedJob& job) {
-  return {.command = "embed", .most_tokens = job.most_tokens, .exact_products = job.exact_products};
+  return {.command = "embed",
+          .hint = "lower --batch (batch_size in serve), or give shorter texts",
+          .most_tokens = job.most_tokens,
+          .exact_products = job.exact_products};
 }
 
 // Returns the number of tokens of a packed row.
 std::int64_t packed_length(const EmbedJob& job) {
   constexpr std::int64_t kLength = 64;
   return std::min(kLength, job.most_tokens);
+}
+
+// Returns the numbers in a pseudorandom order, which depends only on how many there are.
+std::vector<std::size_t> shuffled(const std::vector<std::size_t>& numbers) {
+  const data::Permutation place(numbers.size(), 0, 0);
+  std::vector<std::size_t> out(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) out[place(i)] = numbers[i];
+  return out;
 }
 
 // Returns the slots per text of packed batches: the largest power of two that is at most the mean
@@ -88,10 +100,9 @@ PackedTexts packed_batch(std::span<const std::vector<std::int32_t>> texts,
   return out;
 }
 
-void throw_if_stopped(std::size_t done, std::size_t all) {
+void throw_if_stopped() {
   if (StopSignal::raised())
-    throw Stopped(str("embed: stopped by a signal after ", done, " of ", all, " texts"),
-                  "run the same command again");
+    throw Stopped("embed: stopped by a signal", "run the same command again");
 }
 
 }  // namespace
@@ -129,7 +140,7 @@ void Embedder::embed_padded(Texts texts, std::vector<std::size_t> numbers, Embed
   std::ranges::stable_sort(numbers, {}, [&](std::size_t i) { return texts[i].size(); });
   const auto size = static_cast<std::size_t>(job_.batch_size);
   for (std::size_t at = 0; at < numbers.size(); at += size) {
-    throw_if_stopped(at, numbers.size());
+    throw_if_stopped();
     std::vector<TokenRow> rows;
     for (std::size_t i = at; i < std::min(at + size, numbers.size()); ++i)
       rows.push_back({.ids = texts[numbers[i]]});
@@ -145,8 +156,18 @@ void Embedder::embed_padded(Texts texts, std::vector<std::size_t> numbers, Embed
   }
 }
 
+bool Embedder::fill_packed_batch(Texts texts, std::span<const std::size_t> numbers) const {
+  const std::int64_t half = job_.batch_size * packed_length(job_) / 2;
+  std::int64_t tokens = 0;
+  return std::ranges::any_of(numbers, [&](std::size_t i) {
+    tokens += std::ssize(texts[i]);
+    return tokens > half;
+  });
+}
+
 void Embedder::embed_packed(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,
                             Watchdog* watchdog) {
+  numbers = shuffled(numbers);  // so that the mean length of each batch is about that of all texts
   const std::int64_t T = packed_length(job_);
   const std::int64_t most = job_.batch_size * T / slots_for(texts, numbers, T);
   const data::PackingPlan plan{.tokens = "input_mask",
@@ -159,18 +180,22 @@ void Embedder::embed_packed(Texts texts, std::vector<std::size_t> numbers, Embed
     (void)model_.features(shape);
   }
   std::optional<Started> running;
-  for (std::size_t at = 0; at < numbers.size();) {
-    throw_if_stopped(at, numbers.size());
+  std::span<const std::size_t> rest(numbers);
+  while (fill_packed_batch(texts, rest)) {
+    throw_if_stopped();
     const Watchdog::Watch watch(watchdog, "embeddings of texts");
-    PackedTexts next =
-        packed_batch(texts, std::span(numbers).subspan(at), plan, model_.features(shape));
-    at += next.texts.size();
+    PackedTexts next = packed_batch(texts, rest, plan, model_.features(shape));
+    rest = rest.subspan(next.texts.size());
     // The device computes a batch while the next one is packed.
     Started started{model_.start(next.batch, shape), std::move(next.texts)};
     if (running) finish(*running, out);
     running.emplace(std::move(started));
   }
-  if (running) finish(*running, out);
+  if (running) {
+    const Watchdog::Watch watch(watchdog, "embeddings of texts");
+    finish(*running, out);
+  }
+  embed_padded(texts, {rest.begin(), rest.end()}, out, watchdog);
 }
 
 EmbeddingRows Embedder::embed(Texts texts, Watchdog* watchdog) {
@@ -180,7 +205,7 @@ EmbeddingRows Embedder::embed(Texts texts, Watchdog* watchdog) {
   const std::int64_t T = packed_length(job_);
   for (std::size_t i = 0; i < texts.size(); ++i)
     (packs_ && std::ssize(texts[i]) <= T ? packed : padded).push_back(i);
-  if (std::ssize(packed) <= job_.batch_size)  // one padded batch
+  if (!fill_packed_batch(texts, packed))
     padded.insert(padded.end(), packed.begin(), packed.end()), packed.clear();
   if (!packed.empty()) embed_packed(texts, std::move(packed), out, watchdog);
   embed_padded(texts, std::move(padded), out, watchdog);

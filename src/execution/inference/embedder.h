@@ -43,9 +43,10 @@ struct EmbeddingRows {
 // Divides each row by its Euclidean norm, which is taken as at least 1e-12.
 void divide_by_norms(EmbeddingRows& rows);
 
-// An embedding model on one device. Texts of at most 64 tokens are packed on CPUs: a row holds
-// several texts, so that almost no time goes into padding, and all batches have one shape. Other
-// texts are padded, and a program is compiled for each padded shape.
+// An embedding model on one device. Texts of at most 64 tokens are packed on CPUs if they fill more
+// than half of a batch: a row holds several texts, so that almost no time goes into padding, and
+// all batches have one shape. Other texts are padded, and a program is compiled for each padded
+// shape.
 class Embedder {
  public:
   Embedder(std::shared_ptr<const pjrt::Client> client, EmbedJob job, HostWeights weights = {});
@@ -65,6 +66,10 @@ class Embedder {
     std::vector<std::size_t> texts;
   };
   using Texts = std::span<const std::vector<std::int32_t>>;
+  // Returns whether these texts fill more than half of a packed batch.
+  bool fill_packed_batch(Texts texts, std::span<const std::size_t> numbers) const;
+  // Embeds texts in packed batches, and the last ones in padded batches if they do not
+  // fill_packed_batch().
   void embed_packed(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,
                     Watchdog* watchdog);
   void embed_padded(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,

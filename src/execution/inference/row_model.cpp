@@ -49,8 +49,7 @@ RowModel::RowModel(std::shared_ptr<const pjrt::Client> client, Predictions predi
       predictions_(std::move(predictions)),
       options_(std::move(options)),
       weights_(std::move(weights)),
-      advice_{options_.command + ": the model with these texts",
-              "give fewer texts at a time, or shorter ones"} {}
+      advice_{options_.command + ": the model with these texts", options_.hint} {}
 
 void RowModel::take(HostWeights weights) {
   weights_ = std::move(weights);

@@ -36,7 +36,9 @@ struct HostWeights {
 std::int64_t padded_length(std::int64_t tokens, std::int64_t most);
 
 struct RowModelOptions {
-  std::string command;           // begins the message of an out-of-memory error
+  std::string command;  // begins the message of an out-of-memory error
+  // The hint of that error.
+  std::string hint = "give fewer texts at a time, or shorter ones";
   std::int64_t most_tokens = 0;  // maximum length of a row
   bool exact_products = false;   // HloForm::exact_products
   model::ShardingPlan placement = {};

@@ -224,9 +224,16 @@ void check_classify(const Recipe& r) {
   checks.require(data.negative.empty() || data.label.empty(), {"data.negative", "data.label"},
                  "data.negative and data.label are both set",
                  "name the column of the labels, or the columns of the documents");
-  checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r) && !rerank),
+  checks.require(!data.both_orders || !rerank, {"data.both_orders", "model.problem"},
+                 "data.both_orders is not for model.problem rerank, whose two texts differ in kind",
+                 "remove data.both_orders");
+  checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
                  {"data.both_orders", "data.pair"}, "data.both_orders requires pairs of texts",
                  "name the second text's column with data.pair");
+  checks.require(data.labels.empty() || !io::is_number(classify_model(r).problem),
+                 {"data.labels", "model.problem"},
+                 "data.labels is set, but the problem has numbers instead of classes",
+                 "leave data.labels empty");
   const auto given = io::class_names_in(data.labels);
   checks.require(given.empty() || std::set(given.begin(), given.end()).size() == given.size(),
                  {"data.labels"}, "data.labels names a class twice", "name each once");

@@ -278,7 +278,7 @@ std::string classify_text(const StarterRecipe& s) {
          yaml_line("  seq_length", str(s.seq_length), "tokens; longer texts are truncated") +
          "model:\n" + yaml_line("  type", "classify", "") +
          yaml_line("  problem", "single_label",
-                   "multi_label, regression, token_labels, answer_spans") +
+                   "multi_label, regression, rerank, token_labels, answer_spans") +
          tuning_fields(s) +
          yaml_line("  class_weights", quoted_text(""), "balanced: rare classes count more") +
          "eval:\n" + yaml_line("  every_epochs", "1", "");

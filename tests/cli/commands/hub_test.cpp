@@ -351,7 +351,7 @@ TEST_F(HubPush, StopsIfItCannotKnowWhetherItsCommitWasMade) {
   // A push that only deletes: its commit is not made, but another one is.
   fs::remove(dir_.file("hf/model.safetensors"));
   hub_.fault(R"([{"match": "hub POST .*/commit/main", "do": "status 503"},
-                 {"match": "hub GET .*/revision/main", "skip": 1, "do": "move"}])");
+                 {"match": "hub GET .*/revision/main", "skip": 1, "do": "move", "round": 2}])");
   expect_refusal(push(), HasSubstr("its commit may have been made before"));
   hub_.fault("[]");
   EXPECT_EQ(json(push())["deleted"], Json::array({"model.safetensors"}));

@@ -174,10 +174,13 @@ TEST_F(HttpTest, DoesNotRetryAPost) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST_F(HttpTest, RetriesAPostThatTheRateLimitRefused) {
-  const HttpServer server(
-      in_turn({{.status = 429, .headers = {"Retry-After: 3"}}, {.status = 503}, {.status = 200}}));
-  EXPECT_EQ(send({.method = "POST", .url = server.url("")}).status, 503);
+TEST_F(HttpTest, RetriesAPostThatTheRateLimitRefusedIfAsked) {
+  const HttpServer server(in_turn({{.status = 429},
+                                   {.status = 429, .headers = {"Retry-After: 3"}},
+                                   {.status = 503},
+                                   {.status = 200}}));
+  EXPECT_EQ(send({.method = "POST", .url = server.url("")}).status, 429);
+  EXPECT_EQ(send({.method = "POST", .url = server.url(""), .repeats_refused = true}).status, 503);
   EXPECT_THAT(waits_, ElementsAre(milliseconds(3000)));
 }
 

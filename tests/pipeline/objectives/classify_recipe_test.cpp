@@ -36,6 +36,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class ClassifyRun : public testing::Test {
  protected:
@@ -421,6 +422,16 @@ TEST_F(ClassifyRun, RerankerReadsRelevantAndOtherDocumentsOfARow) {
   EXPECT_THAT(log_.text(), HasSubstr("12 examples to train on, 6 held out"));
   const ReadPredictions read = read_predictions(dir_.file("m/model/predictions.jsonl"));
   EXPECT_EQ(read.labels, (evaluation::JsonValues{1, 0, 0, 1, 0, 0}));
+  // Fine-tuning keeps the head of a CrossEncoder that states no sigmoid.
+  const std::string folder = dir_.file("m/huggingface");
+  Json config = Json::parse(io::read_file(folder + "/config.json"));
+  config["sentence_transformers"]["activation_fn"] = "torch.nn.modules.linear.Identity";
+  io::write_file(folder + "/config.json", config.dump());
+  std::vector<std::string> again = rerank;
+  again.push_back("train.init_from=" + folder);
+  const CapturedLog log;
+  run("again", again);
+  EXPECT_THAT(log.text(), Not(HasSubstr("output_weights")));
 }
 
 TEST_F(ClassifyRun, RejectsRerankersWithWrongSettingsAndLabels) {
@@ -434,6 +445,13 @@ TEST_F(ClassifyRun, RejectsRerankersWithWrongSettingsAndLabels) {
   EXPECT_THAT(refusal({"data.negative=x"}),
               HasSubstr("data.negative is only for model.problem rerank\n  hint: set model.problem "
                         "to rerank"));
+  EXPECT_THAT(
+      refusal({problem, "data.both_orders=true"}),
+      HasSubstr("data.both_orders is not for model.problem rerank, whose two texts differ in "
+                "kind\n  hint: remove data.both_orders"));
+  EXPECT_THAT(refusal({problem, "data.labels=a,b"}),
+              HasSubstr("data.labels is set, but the problem has numbers instead of classes\n  "
+                        "hint: leave data.labels empty"));
   EXPECT_THAT(refusal({problem, "data.negative=x", "data.label=y"}),
               HasSubstr("data.negative and data.label are both set\n  hint: name the column of the "
                         "labels, or the columns of the documents"));

@@ -120,9 +120,10 @@ TEST_F(EmbeddingRun, ResumesBitIdentically) {
 
 TEST_F(EmbeddingRun, TakesThePoolingOfASentenceTransformersFolderAndWarnsOfUnreadNegatives) {
   run("m", {"model.pooling=cls"});
-  EXPECT_THAT(log_.text(),
-              HasSubstr("is not read\n  hint: to train with these hard negatives, set data.negative "
-                        "to negative"));
+  EXPECT_THAT(
+      log_.text(),
+      HasSubstr("is not read\n  hint: to train with these hard negatives, set data.negative "
+                "to negative"));
   const Recipe next = recipe("n", {"train.init_from=" + dir_.file("m/huggingface")});
   EXPECT_EQ(next.type->task(next).settings["embedding"]["pooling"], "cls");
 }

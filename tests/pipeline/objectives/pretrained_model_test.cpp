@@ -191,7 +191,7 @@ TEST_F(PretrainedModelTest, NamesTheArchitectureIfAHeadIsMissing) {
   put("BertModel", "DebertaForMaskedLM");
   io::write_file(dir_.file("hf/config.json"), config);
   EXPECT_THAT(refusal([&] { guesses("hf"); }),
-              HasSubstr("model_type is 'deberta' (DebertaForMaskedLM)\n"));
+              HasSubstr("model_type 'deberta' (DebertaForMaskedLM) is not supported\n"));
 }
 
 TEST_F(PretrainedModelTest, ReadsTokenizerJsonIfThereIsNoVocabTxt) {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "checkpoint/interop/convert.h"
 #include "io/filesystem/file.h"
 #include "pipeline/objectives/pretrained_model.h"
 #include "support/captured_log.h"
@@ -46,6 +49,24 @@ TEST_P(SentenceTransformersFolder, StatesItsForm) {
                                .seq_length = 12}));
 }
 
+TEST_P(SentenceTransformersFolder, PackedEmbeddingsEqualPaddedOnesInAnyOrder) {
+  SMELT_OPEN_CPU(client, 1);
+  const PretrainedModel model = PretrainedModel::load(folder());
+  execution::Embedder packed = model.embedder(4), padded = model.embedder(4);
+  std::vector<std::vector<std::int32_t>> texts;
+  for (std::int32_t i = 0; i < 40; ++i)  // of 3 to 12 tokens, sorted by length
+    texts.emplace_back(static_cast<std::size_t>(3 + i / 4), 5 + i % 30);
+  for (int order = 0; order < 2; ++order) {
+    const execution::EmbeddingRows got = packed.embed(texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const execution::EmbeddingRows want = padded.embed(std::span(texts).subspan(i, 1));
+      for (std::size_t j = 0; j < got.width; ++j)
+        EXPECT_NEAR(got.row(i)[j], want.row(0)[j], 1e-5) << order << ' ' << i;
+    }
+    std::ranges::reverse(texts);
+  }
+}
+
 class SentenceTransformersModules : public testing::Test {
  protected:
   void write(const std::string& modules, const std::string& pooling = "{}") const {
@@ -77,12 +98,25 @@ TEST_F(SentenceTransformersModules, WarnsOfAPromptThatSmeltDoesNotAdd) {
 TEST_F(SentenceTransformersModules, ThatLowercaseTextsNeedATokenizerThatDoesSo) {
   write(modules("Pooling"), R"({"pooling_mode": "mean"})");
   io::write_file(dir_.file("sentence_bert_config.json"), R"({"do_lower_case": true})");
+  io::write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  EXPECT_EQ(refusal(), "no error");
+  io::write_file(dir_.file("tokenizer_config.json"), "{}");
+  EXPECT_EQ(refusal(), "no error");  // lowercasing is BERT's default
+  io::write_file(dir_.file("tokenizer_config.json"), R"({"do_lower_case": false})");
   EXPECT_THAT(refusal(),
               HasSubstr("sentence_bert_config.json: do_lower_case is true, but the "
                         "tokenizer keeps capitals; smelt does not lowercase texts before "
                         "the tokenizer\n  hint: set do_lower_case to false there"));
   io::write_file(dir_.file("tokenizer_config.json"), R"({"do_lower_case": true})");
   EXPECT_EQ(refusal(), "no error");
+}
+
+TEST_F(SentenceTransformersModules, OfACrossEncoderAreNotAnEmbeddingModel) {
+  const std::string folder = source_path("tests/golden/cross_encoder/v6");
+  EXPECT_EQ(sentence_transformers_form(folder), std::nullopt);
+  const checkpoint::Converted converted = checkpoint::convert_checkpoint(
+      {.from = folder, .to = dir_.file("hf"), .form = checkpoint::ModelForm::hugging_face});
+  EXPECT_THAT(converted.left_out, testing::Not(testing::Contains(HasSubstr("modules.json"))));
 }
 
 TEST_F(SentenceTransformersModules, OfAnotherKindAreRefused) {
