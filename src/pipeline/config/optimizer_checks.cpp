@@ -131,10 +131,11 @@ void check_schedule(const RecipeChecks& checks, const train::TrainConfig& t) {
                  {"train.schedule.decay_steps", "train.schedule.type"},
                  "train.schedule.type wsd needs train.schedule.decay_steps",
                  "set it to the number of decay steps at the end; a tenth of train.steps is usual");
-  // convert_schedule() checks lengths with units.
-  const bool has_units = !t.length.empty() || !t.schedule.warmup.empty();
+  // convert_schedule() checks lengths with units, and the steps that it computes from ratios.
+  const bool is_converted =
+      !t.length.empty() || !t.schedule.warmup.empty() || t.schedule.warmup_ratio > 0;
   checks.require(
-      !stable || has_units || t.schedule.warmup_steps + t.schedule.decay_steps <= t.steps,
+      !stable || is_converted || t.schedule.warmup_steps + t.schedule.decay_steps <= t.steps,
       {"train.schedule.decay_steps", "train.schedule.warmup_steps", "train.steps"},
       str("train.schedule.warmup_steps ", t.schedule.warmup_steps,
           " and train.schedule.decay_steps ", t.schedule.decay_steps, " are more than train.steps ",

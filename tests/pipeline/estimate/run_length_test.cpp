@@ -135,6 +135,10 @@ TEST_F(RunLength, ALengthWithItsUnitSetsTheSteps) {
   EXPECT_EQ(recipe({"train.length=10 epochs"}).train.steps,
             recipe({"train.epochs=10"}).train.steps);
   EXPECT_EQ(recipe({"train.length=$20"}).train.budget.usd, 20);
+  EXPECT_EQ(recipe({"train.steps=12", "train.schedule.type=wsd", "train.schedule.warmup_ratio=0.1",
+                    "train.schedule.decay_ratio=0.2"})
+                .train.steps,
+            12);  // fewer than the default of warmup_steps
   EXPECT_EQ(doubled_length(recipe({"train.length=24 h"}), 0), "train.length='48 hours'");
   EXPECT_EQ(doubled_length(recipe({}), 20), "train.steps=40");
   const auto refusal = [&](const std::vector<std::string>& settings) {
