@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures training steps on this machine's GPU in bf16, next to JAX and PyTorch in their best forms.
+"""Measures training steps on this machine's GPU in bf16, compared with JAX and PyTorch at their fastest settings.
 
     python3 bench/gpu.py --smelt smelt --python python3 --out gpu.md
 
-Needs no network: smelt with its CUDA plugin, and a Python with jax and torch for GPUs (a missing peer is left out). Takes
-at most --limit seconds (480): the rows come in order of importance, and a run that would begin later is left out and
-named. Share of peak = operations of the matmuls in smelt's program / (step time * peak); the peak is a bf16 matmul of
+Needs smelt with its CUDA plugin and a Python with jax and torch for GPUs, but no network. A missing library is left out.
+Takes at most --limit seconds (480): the most important rows run first, and runs that do not fit are left out and listed.
+Share of peak = operations of the matmuls in smelt's program / (step time * peak); the peak is a bf16 matmul of
 8192 x 8192 in the same call. With --platform cpu --rows tiny it only tries the script.
 """
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times a BERT pre-training step in PyTorch's best form, to compare smelt's speed with.
+"""Times a BERT pre-training step in PyTorch at its fastest settings, to compare it with smelt.
 
     python3 bench/torch_bert.py --model base --batch 64 --seq 128
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # tools/check_image.sh [DIR] [DEVICE]: builds docker/Dockerfile from the package in DIR (by default build/package, which
 # scripts/package makes) without a daemon, and trains a step in the image, started as a manifest of `smelt pod manifest
-# --kind jobset` starts it. DEVICE is cpu (the default), tpu or gpu. Needs root, about two minutes, and
-# `apt-get install buildah debootstrap`. The base is a minimal Debian from debootstrap, because a registry may be out of reach.
+# --kind jobset` starts it. With DEVICE tpu or gpu it only checks that the plugin is installed; the default is cpu. Needs
+# root and `apt-get install buildah debootstrap`; takes about three minutes. The base image is a minimal Debian from
+# debootstrap, because a registry may be out of reach.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=${1:-build/package} device=${2:-cpu}

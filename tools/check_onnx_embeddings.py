@@ -2,8 +2,8 @@
 
 python tools/check_onnx_embeddings.py FOLDER EMBEDDINGS.json
 
-EMBEDDINGS.json has texts and their embeddings (tools/golden_sentence_transformers.py). Fails unless onnx's own checker
-accepts the file, and sentence_embedding equals them up to 1e-5, with the texts padded in one batch and one at a time.
+EMBEDDINGS.json has texts and their embeddings (tools/golden_sentence_transformers.py). Fails if onnx's checker rejects the
+file, or if sentence_embedding differs from them by more than 1e-5, with all texts in one padded batch or one at a time.
 """
 import json
 import sys

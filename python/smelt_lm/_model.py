@@ -47,7 +47,7 @@ class Word(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A token of a text with the probability that it was replaced; ``begin`` and ``end`` are characters of the text in NFC."""
+    """A token of a text and the probability that it was replaced. ``begin`` and ``end`` are positions in characters, in NFC."""
 
     text: str
     begin: int
@@ -107,7 +107,7 @@ class Model:
         """Loads a model: the folder of a run, or a folder or checkpoint of smelt, TensorFlow or Hugging Face.
 
         ``path`` may also be "ORG/NAME" or "hf://ORG/NAME[@REVISION]", a model on the Hugging Face Hub. "ORG/NAME" is a
-        local folder if it or a folder ORG exists here; otherwise a message of the log says that the Hub is used.
+        local folder if it or a folder ORG exists here; otherwise a message is logged that the Hub is used.
         ``device``: "cpu", "gpu", "tpu", or "auto": a TPU or GPU if there is one. ``precision``: "f32" or "f32_exact".
         ``vocab`` names the vocabulary if it is not stored with the model. Raises UsageError if the folder has no model.
         """
@@ -142,7 +142,7 @@ class Model:
                              "call Model.load in this process, or pass the model's path to it")
         while True:
             with self._loading:
-                # It was released, replaced for another token, or killed, for example by a second Ctrl-C.
+                # The server was released, replaced because the token changed, or killed, for example by a second Ctrl-C.
                 if self._server is None or not self._server.is_usable():
                     self._load()
                 running, number = self._server, self._number

@@ -57,7 +57,10 @@ def program() -> str:
 
 
 def environment() -> Dict[str, str]:
-    """Returns the environment of the program: this one, and in Colab the secret HF_TOKEN, which only the kernel can read."""
+    """Returns the environment variables for the program: those of this process, and in Colab the secret HF_TOKEN.
+
+    Only the notebook's kernel can read the secret, so the program could not read it itself.
+    """
     out = dict(os.environ)
     colab = sys.modules.get("google.colab")
     if colab is None or out.get("HF_TOKEN"):

@@ -335,7 +335,7 @@ def plan(recipe: Recipe, on: Union[str, List[str], None] = None, set: Settings =
 
 
 def _values_to_try(name: str, values: Any) -> str:
-    """Returns a list of values of a field, which may be an array of numpy, in the form of --grid."""
+    """Formats the values of a field, a list or a numpy array, for --grid: "1e-5,3e-5"."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise UsageError(f"grid: {name} is {values!r}, expected a list of values", f"pass {{{json.dumps(name)}: [{values!r}]}}")
     out: List[str] = []

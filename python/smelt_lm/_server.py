@@ -60,7 +60,7 @@ def hub_environment() -> Dict[str, str]:
 
 
 class Gone(Exception):
-    """The server was ended before it received the request, which may be sent to another one."""
+    """The server ended before it received the request, so the request may be sent to another server."""
 
 
 class Server:
@@ -254,10 +254,10 @@ _server_lock = threading.Lock()
 
 
 def server(of_hub: bool = False) -> Server:
-    """Returns the running server of this process, or starts it.
+    """Returns the running server of this process, or starts one.
 
-    ``of_hub``: for a model on the Hub. A server that was started with another access token or cache is then replaced;
-    models that it holds are loaded again when they are used.
+    Pass ``of_hub`` to load a model from the Hub. If the running server was started with another access token or cache, it is
+    then replaced, and its models are loaded again when they are used.
     """
     global _server
     with _server_lock:

@@ -86,7 +86,7 @@ _utf8_of.restype, _utf8_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes
 
 
 def _joined(texts: List[str]) -> "Tuple[Any, Array, Any]":
-    """Returns all texts as UTF-8 behind each other, the position of each, and the owner of the first result."""
+    """Returns the texts joined as UTF-8 bytes, the byte at which each begins, and the object that owns the bytes."""
     np = numpy()
     starts = np.zeros(len(texts) + 1, np.int64)
     try:

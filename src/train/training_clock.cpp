@@ -40,7 +40,7 @@ std::string TrainingClock::read(std::int64_t step, Clock::time_point now) {
   if (per_step > 0) {
     const double interval = std::min(kLongestInterval, kInterval * total_);
     next = step + std::max<std::int64_t>(1, std::llround(interval / per_step));
-    next = std::min(next, step + 2 * measured);  // a few fast steps tell little about the next ones
+    next = std::min(next, step + 2 * measured);  // a few steps do not predict the speed well
     // At least one step is left: the last step is evaluated and saved as such.
     const double left = std::max(1.0, std::round((total_ - seconds) / per_step));
     if (left <= static_cast<double>(next - step)) last = step + std::llround(left);

@@ -17,15 +17,15 @@ inline constexpr const char* kTrainedSeconds = "trained_seconds";
 // Number of schedule units in a second: the schedule of such a run counts milliseconds.
 inline constexpr double kScheduleUnitsPerSecond = 1000;
 
-// Measures training time: the time from the first step of each process of the run to its last
-// checkpoint, with evaluations and saves. At some steps the clock is read; between two readings the
-// time is a linear function of the step. So all processes of a run that use the readings of rank 0
-// have the same learning rate and stop at the same step.
+// Measures training time, which includes evaluations and saves. A resumed run continues with the
+// time of its checkpoint. The clock is read at some steps; between two readings, the time is a
+// linear function of the step. All processes of a run use the readings of rank 0, so that they have
+// the same learning rate and stop at the same step.
 class TrainingClock {
  public:
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-  // A run of `total` seconds. It must be above 0.
+  // Makes the clock of a run of `total` seconds, which must be above 0.
   explicit TrainingClock(double total) : total_(total) {}
 
   // Starts the clock at `step`, at which the run has trained for `seconds`.
@@ -42,13 +42,13 @@ class TrainingClock {
   // Returns the last step of the run, or kUnknown if it is after the next reading.
   std::int64_t last_step() const { return last_; }
   double total() const { return total_; }
-  // Returns "30.0 % of 24 hours".
+  // Formats the training time after `step` steps as a share: "30.0 % of 24 hours".
   std::string progress_text(std::int64_t step) const;
 
  private:
   double total_;
-  // The reading in use: the training time after step_ steps, the seconds of a step after that, the
-  // step of the next reading, and the last step of the run.
+  // The current reading: the step, the step of the next reading, the last step of the run, the
+  // training time after step_ steps, and the seconds per step from there on.
   std::int64_t step_ = 0, next_ = 0, last_ = kUnknown;
   double seconds_ = 0, per_step_ = 0;
   // The start, and the previous reading of this process.

@@ -12,7 +12,7 @@ namespace {
 
 // Runs steps until the clock's last step. Step s takes seconds_of(s).
 struct TimedSteps {
-  TrainingClock clock, other;  // `other` is that of another process, which only gets the readings
+  TrainingClock clock, other;  // `other`: another process, which receives the readings
   std::int64_t step = 0;
   std::vector<double> times = {};  // seconds_at() before each step
   double real = 0;                 // since the start
@@ -87,7 +87,7 @@ TEST(TrainingClock, IsReadAgainAfterARollback) {
   EXPECT_NEAR(static_cast<double>(run.step), 9000, 3);
 }
 
-// A device that works asynchronously can begin a step at once and take its time later.
+// An asynchronous device may start a step at once and spend its time later.
 TEST(TrainingClock, DoesNotTrustAFewFastSteps) {
   TimedSteps run(24 * 3600);
   run.start(0, 0);

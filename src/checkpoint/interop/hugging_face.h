@@ -42,11 +42,11 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
 // "gelu" (tanh approximation), with a logged warning.
 HuggingFaceBert import_hugging_face(const std::string& folder);
 // Opens the folder without reading parameters. model.config has the fields of a bert_config.json.
-// Replaces gelu by erf without a warning.
+// Reads gelu with erf as the tanh approximation, without a warning.
 OpenedFolder open_hugging_face_bert(const std::string& folder);
 
-// Logs a warning, once for each folder, if a Hugging Face folder has a BERT with gelu by erf, which
-// is replaced by the tanh approximation.
+// Logs a warning, once for each folder, if a Hugging Face folder has a BERT that computes gelu with
+// erf, because smelt replaces it by the tanh approximation.
 void warn_of_replaced_gelu(const std::string& folder);
 
 }  // namespace smelt::checkpoint

@@ -292,9 +292,9 @@ std::int64_t longest_text_in(const std::string& folder) {
   return 0;
 }
 
-// Completes the config of a CrossEncoder of sentence-transformers: its activation, which version 6
-// stores in a file of its own, in the form of version 4, and the maximum tokens of a pair as
-// seq_length.
+// Adds two fields to the config of a CrossEncoder of sentence-transformers, if they are missing:
+// sentence_transformers.activation_fn, which version 6 stores in another file, and seq_length, the
+// maximum number of tokens of a pair.
 static void add_cross_encoder(const std::string& folder, Json& config) {
   constexpr const char* kLibrary = "sentence_transformers";
   if (!architecture_of(config).ends_with("ForSequenceClassification")) return;
@@ -363,7 +363,7 @@ void refuse_untied_scores(const Json& config, const io::LazyTensors& weights,
                        "use a model whose output is tied to its embeddings");
 }
 
-// Logs once for a folder that its config names Python code of the model's own.
+// Logs a warning, once for each folder, if its config names Python code for the model (auto_map).
 static void warn_of_own_code(const Json& config, const std::string& where) {
   static std::mutex mutex;
   static std::set<std::string> warned;

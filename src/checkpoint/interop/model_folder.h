@@ -71,9 +71,9 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 std::int64_t longest_text_in(const std::string& folder);
 
 // Returns config.json, with an inferred model_type if it has none, or null if it is not a JSON
-// object. That of a CrossEncoder of sentence-transformers also has
-// sentence_transformers.activation_fn and seq_length, wherever its version stores them. Throws
-// UsageError if the file is missing.
+// object. For a CrossEncoder of sentence-transformers, adds sentence_transformers.activation_fn and
+// seq_length from the files in which its version stores them. Throws UsageError if config.json is
+// missing.
 Json read_model_config(const std::string& folder);
 // Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names
 // none.

@@ -8,9 +8,9 @@
 
 namespace smelt::checkpoint {
 
-// Selects what the ONNX file of an encoder computes. `automatic`: for a fine-tuned model the
-// outputs of its head; for a model with a masked-language-model head the outputs of that head,
-// except for an ELECTRA with a discriminator; for any other model the last hidden states.
+// Selects what the ONNX file of an encoder computes. `automatic`: the outputs of the head of a
+// fine-tuned model; the embeddings of an embedding model; the outputs of a masked-language-model
+// head, except for an ELECTRA with a discriminator; the last hidden states of any other model.
 enum class OnnxTask { automatic, fill_mask, feature_extraction };
 
 // The result of an export to ONNX.

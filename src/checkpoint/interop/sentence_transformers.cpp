@@ -52,7 +52,7 @@ std::vector<Json> modules_of(const std::string& folder) {
 }
 
 // Returns the pooling of a config.json of the module Pooling: "pooling_mode" of version 6, or the
-// flags of earlier versions. Throws UsageError that names the set flags for another pooling.
+// flags of earlier versions. For any other pooling, throws UsageError, which names the set flags.
 io::Pooling pooling_in(const std::string& path) {
   const Json config = json_in(path);
   std::string found;

@@ -118,7 +118,8 @@ void rerank(const RetrieveCommand& c, const evaluation::BeirData& data,
 }
 
 // Writes the documents found in the format of trec_eval: query, Q0, document, rank, score, name.
-// trec_eval orders documents by their scores, so equal ones are lowered by the smallest amount.
+// trec_eval orders documents by score alone, so a score that is not below the previous one is
+// lowered to the next smaller float.
 void write_run(const std::string& path, const evaluation::BeirData& data, const Hits& hits) {
   io::OutputFile file(path);
   float before = 0;

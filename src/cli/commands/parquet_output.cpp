@@ -22,8 +22,8 @@ void check(const arrow::Status& status, const std::string& path) {
   if (!status.ok()) throw SystemError(str("embed: cannot write ", path, ": ", status.message()));
 }
 
-// A stream of Arrow that writes to an OutputFile, whose errors are exceptions and pass through
-// Arrow. Close() does not commit the file.
+// An Arrow output stream that writes to an OutputFile. Exceptions of the file pass through Arrow.
+// Close() does not commit the file.
 class OutputFileStream final : public arrow::io::OutputStream {
  public:
   explicit OutputFileStream(io::OutputFile& file) : file_(file) {
@@ -86,7 +86,7 @@ class ParquetOutput final : public VectorOutput {
                                     arrow::fixed_size_list(
                                         arrow::field("element", arrow::float32(), false), width),
                                     false)});
-    // The stored schema tells Arrow's readers the fixed size, which Parquet's types lack.
+    // Parquet has no lists of fixed size. Arrow's readers take the size from the stored schema.
     auto opened = parquet::arrow::FileWriter::Open(
         *schema_, arrow::default_memory_pool(), stream_,
         parquet::WriterProperties::Builder().disable_dictionary("embedding.list.element")->build(),

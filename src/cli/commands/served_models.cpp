@@ -66,7 +66,8 @@ std::vector<T> piece_of(const std::vector<T>& all, std::size_t first, std::size_
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-// Reads "batch_size". A larger one than kMostServedBatch would only use more memory.
+// Reads "batch_size". Throws UsageError if it is above kMostServedBatch, which would only use more
+// memory.
 std::int64_t batch_size_of(const io::JsonField& request, std::int64_t where_null) {
   const std::int64_t size = request["batch_size"].as_integer(where_null, 1);
   if (size > kMostServedBatch)
@@ -138,8 +139,8 @@ OrderedJson judged_tokens(const std::string& text,
   return out;
 }
 
-// Returns the path of a model, with the commit if it is on the Hub: the files of a model come from
-// one commit, but another load may find a newer one.
+// Returns the path of a model, with the commit if it is on the Hub. All files of a model then come
+// from one commit. Each load looks up the newest commit.
 std::string path_to_load(const io::JsonField& request) {
   const std::string path = io::model_path(request["path"].as<std::string>(), "load",
                                           request["directory"].as<std::string>(""));

@@ -57,7 +57,8 @@ std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& wha
 std::vector<bool> wanted_groups(const LabelledFiles& files, const std::string& what,
                                 const std::optional<RowSplit>& split, const GroupOfRow& group_of) {
   if (!split) return {};
-  std::unordered_map<std::size_t, std::size_t> numbers;  // of groups, by their hashes
+  // The number of each group, by the hash of its text.
+  std::unordered_map<std::size_t, std::size_t> numbers;
   std::vector<std::size_t> of_row;
   auto rows = LabelledRows::quiet(files, what);
   for (LabelledRow row; rows.next(row);)

@@ -30,8 +30,8 @@ using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std:
 std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of);
 
-// Does the same, but holds out groups of rows instead of single rows, so that the rows of a group
-// are all in one part. `group_of` returns a text that is equal for the rows of a group.
+// Selects rows like wanted_rows(), but keeps all rows of a group in the same part. `group_of`
+// returns a text that is equal for the rows of a group.
 using GroupOfRow = std::function<const std::string&(const LabelledRow& row)>;
 std::vector<bool> wanted_groups(const LabelledFiles& files, const std::string& what,
                                 const std::optional<RowSplit>& split, const GroupOfRow& group_of);

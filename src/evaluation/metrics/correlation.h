@@ -20,9 +20,9 @@ double roc_auc(std::span<const double> scores, std::span<const double> wanted);
 // classes without any.
 double roc_auc_of_classes(std::span<const std::vector<double>> scores,
                           std::span<const std::size_t> wanted, bool is_weighted);
-// Returns the mean, over the positive examples, of the precision among the examples with at least
-// their score (scikit-learn's average_precision_score). `wanted` of at least 0.5 is positive; NaN
-// if none is.
+// Returns the average precision (scikit-learn's average_precision_score): the mean, over the
+// positive examples, of the precision at the threshold of their score. An example is positive if
+// `wanted` is at least 0.5. Returns NaN if no example is positive.
 double average_precision_score(std::span<const double> scores, std::span<const double> wanted);
 double mean_squared_error(std::span<const double> predicted, std::span<const double> wanted);
 

@@ -19,8 +19,8 @@ struct Documents {
   std::vector<double> scores, relevant;  // relevant is 0 or 1
 };
 
-// Returns the mean gain of documents with equal scores for each rank, best first, so that the order
-// within them does not matter (McSherry & Najork 2008).
+// Returns the gain at each rank, best first. Documents with equal scores share their mean gain, so
+// that their order does not matter (McSherry & Najork 2008).
 std::vector<double> shared_gains(const Documents& of, const std::vector<std::size_t>& order) {
   std::vector<double> out;
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
@@ -35,8 +35,8 @@ std::vector<double> shared_gains(const Documents& of, const std::vector<std::siz
 void add_query(const Documents& of, RerankingMetrics& out) {
   std::vector<std::size_t> order(of.scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Of equal scores the later document comes first, as in sentence-transformers. A constant score
-  // then does not profit from rows in which the relevant document is the first.
+  // If scores are equal, the later document comes first, as in sentence-transformers. A constant
+  // score then gains nothing from rows whose first document is the relevant one.
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return of.scores[i]; });
   std::ranges::reverse(order);
   RankedGrades ranked;

@@ -10,7 +10,7 @@ namespace smelt::evaluation {
 // Means over the queries that have both relevant and other documents.
 struct RerankingMetrics {
   double ndcg = 0;          // nDCG of the first 10 documents; equal scores share their gains
-  double mrr = 0;           // 1 / rank of the first relevant document; 0 if it is above 10
+  double mrr = 0;           // 1 / rank of the first relevant document; 0 if the rank is above 10
   double map = 0;           // average precision of all documents
   std::size_t queries = 0;  // number of these queries
 };

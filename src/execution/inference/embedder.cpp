@@ -28,7 +28,7 @@ std::int64_t packed_length(const EmbedJob& job) {
   return std::min(kLength, job.most_tokens);
 }
 
-// Returns the numbers in a pseudorandom order, which depends only on how many there are.
+// Returns the numbers in a pseudorandom order, which depends only on their count.
 std::vector<std::size_t> shuffled(const std::vector<std::size_t>& numbers) {
   const data::Permutation place(numbers.size(), 0, 0);
   std::vector<std::size_t> out(numbers.size());
@@ -48,13 +48,14 @@ std::int64_t slots_for(std::span<const std::vector<std::int32_t>> texts,
   return out;
 }
 
-// A packed batch. Its row i has the text texts[i] or, behind the last of them, padding.
+// A packed batch. Row i of its arrays holds the text with the number texts[i]; the rows after the
+// last text are padding.
 struct PackedTexts {
   data::Batch batch;
   std::vector<std::size_t> texts;
 };
 
-// Returns the lengths of the first texts that have no more tokens than a batch.
+// Returns the lengths of the first texts whose tokens together are at most those of a batch.
 std::vector<std::int64_t> lengths_for_batch(std::span<const std::vector<std::int32_t>> texts,
                                             std::span<const std::size_t> numbers,
                                             const data::PackingPlan& plan) {

@@ -43,10 +43,10 @@ struct EmbeddingRows {
 // Divides each row by its Euclidean norm, which is taken as at least 1e-12.
 void divide_by_norms(EmbeddingRows& rows);
 
-// An embedding model on one device. Texts of at most 64 tokens are packed on CPUs if they fill more
-// than half of a batch: a row holds several texts, so that almost no time goes into padding, and
-// all batches have one shape. Other texts are padded, and a program is compiled for each padded
-// shape.
+// An embedding model on one device. On CPUs, texts of at most 64 tokens are packed if they fill
+// more than half of a batch: a row holds several texts, so that almost no time is spent on padding,
+// and all packed batches have the same shape. Other texts are padded, and a program is compiled for
+// each padded shape.
 class Embedder {
  public:
   Embedder(std::shared_ptr<const pjrt::Client> client, EmbedJob job, HostWeights weights = {});
@@ -74,7 +74,7 @@ class Embedder {
                     Watchdog* watchdog);
   void embed_padded(Texts texts, std::vector<std::size_t> numbers, EmbeddingRows& out,
                     Watchdog* watchdog);
-  // Stores the embeddings of a batch when they are computed.
+  // Waits for the embeddings of a batch and stores them in `out`.
   void finish(const Started& batch, EmbeddingRows& out) const;
 
   EmbedJob job_;

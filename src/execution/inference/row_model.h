@@ -72,10 +72,10 @@ class RowModel {
   using Shape = std::array<std::int64_t, 3>;
   // Returns the features of batches of this shape. Compiles their program if necessary.
   const io::Features& features(const Shape& shape);
-  // Starts the program for a batch of this shape, which has features(shape). Returns without
-  // waiting for the results; await() and values() return them.
+  // Starts the program for a batch of this shape, which has features(shape). Does not wait for the
+  // results.
   pjrt::Execution start(const data::Batch& batch, const Shape& shape);
-  // Returns the first result. Throws UsageError if the device is out of memory.
+  // Waits for the first result and returns it. Throws UsageError if the device is out of memory.
   std::vector<float> values(const pjrt::Execution& execution) const;
 
  private:

@@ -51,7 +51,8 @@ struct RateChange {
 std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
                                       std::int64_t step, const Fields& fields);
 
-// Where the schedules of a resumed run are compared if they count other units than steps.
+// The point at which the old and the new schedule of a resumed run are compared. Each schedule
+// counts steps or milliseconds of training.
 struct SchedulePoint {
   std::int64_t last = 0;  // unit of the last step in the checkpoint's schedule
   std::int64_t next = 0;  // unit of the next step in the new schedule
@@ -64,8 +65,8 @@ std::optional<RateChange> rate_change_at(const Json& saved, const model::Schedul
                                          const Fields& fields);
 // Returns the number of units of a checkpoint's schedule; 0 if it was not recorded.
 std::int64_t saved_schedule_length(const Json& saved);
-// Returns `now` with the warm-up and decay of `saved`, for changed_settings(), which then does not
-// compare them: their units differ if one of the two runs has a time for its length.
+// Returns `now` with the warm-up and decay of `saved`, so that changed_settings() does not report
+// them as changed. Their units differ if only one of the two runs has a length in hours.
 Json with_saved_parts(const Json& saved, Json now);
 
 struct TrainedModel {

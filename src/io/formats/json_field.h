@@ -49,8 +49,8 @@ class JsonField {
     if (!fits) refuse("not an integer in the valid range");
     return value_.get<T>();
   }
-  // Returns an integer; `where_null` if the field is missing. Throws UsageError if it is less than
-  // `least`.
+  // Returns an integer, or `where_null` if the field is missing. Throws UsageError if the integer
+  // is less than `least`.
   std::int64_t as_integer(std::int64_t where_null, std::int64_t least) const;
   // Throws UsageError "<path>: unknown <kind> '<name>'" for a member that is not in `known`.
   void check_members(std::string_view kind, std::span<const std::string> known) const;

@@ -36,8 +36,8 @@ struct HttpRequest {
   std::string body = {};
   // By default all methods except POST and PATCH may be repeated (RFC 9110, 9.2.2).
   std::optional<Repeat> repeat = {};
-  // Retry status 429 for any method: the server refused the request and did not perform it. Not for
-  // servers where 429 also states a used-up quota, as Google's do.
+  // Whether to retry after status 429 for any method, because the server did not perform the
+  // request. Do not set it for servers such as Google's, which also return 429 for a used-up quota.
   bool repeats_refused = false;
   // Sent instead of `body`. The file must not change while it is sent.
   std::optional<HttpFilePart> upload = {};

@@ -53,7 +53,8 @@ class HubClient {
   HttpAnswer send_elsewhere(HttpRequest request);
   // Returns the JSON body of a successful response to GET, or throws the error for `path`.
   Json get_json(const std::string& url, const HubPath& path);
-  // Returns the commit of the path's revision. Throws the error if there is none.
+  // Returns the commit of the path's revision. Throws UsageError if the repository or the revision
+  // does not exist, and SystemError if the response names no commit.
   std::string commit_of(const HubPath& path);
 
   // Waits. Throws Stopped after a stop signal.

@@ -8,7 +8,8 @@
 
 namespace smelt::io {
 
-// Splits a README into the lines between its "---" marks, and the text after them.
+// Returns the YAML front matter of a README (the lines between its two "---" lines; "" if there are
+// none) and the text after it.
 std::pair<std::string, std::string> front_matter(const std::string& readme);
 
 // Returns the files of a split ("train", "validation" or "test") among `paths`, sorted. `readme` is

@@ -9,12 +9,13 @@ struct evp_md_ctx_st;  // EVP_MD_CTX of OpenSSL
 
 namespace smelt::io {
 
-// A running SHA-256 or SHA-1.
+// An incremental SHA-256 or SHA-1 hash.
 class Hasher {
  public:
   explicit Hasher(bool is_sha256);
   void add(std::string_view bytes);
-  std::string hex();  // ends the checksum
+  // Returns the digest in hexadecimal digits. Call it once, after the last add().
+  std::string hex();
 
  private:
   std::unique_ptr<::evp_md_ctx_st, void (*)(::evp_md_ctx_st*)> context_;

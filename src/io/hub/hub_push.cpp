@@ -390,8 +390,8 @@ class Push {
     return is_commit(out_.commit);
   }
 
-  // Returns whether a commit whose response was lost was made: main has moved and has its changes.
-  // Throws UsageError if main has moved and does not have them.
+  // Returns whether the commit was made although its response was lost: main has moved and contains
+  // the changes. Throws UsageError if main has moved but does not contain them.
   bool was_made() {
     const std::string now = client_.commit_of(where_);
     if (now == parent_) return false;

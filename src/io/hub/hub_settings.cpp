@@ -97,8 +97,8 @@ void read_token(HubSettings& out) {
   out.token = Secret();
 }
 
-// Returns a digest that differs if the environment or the token's file differs. Not the text, which
-// has the token.
+// Returns a digest of the environment variables and the token file's metadata, which changes if one
+// of them changes. Returns a digest because the text itself contains the token.
 std::string state_of_environment() {
   std::string out;
   for (const char* name :

@@ -76,7 +76,7 @@ void visit_fields(Config& c, Visitor&& visit) {
 bool has_content_to_position(const DebertaConfig& config);
 bool has_position_to_content(const DebertaConfig& config);
 
-// Returns the largest distance between tokens that relative positions tell apart.
+// Returns the largest distance between tokens that relative positions distinguish.
 std::int64_t largest_distance(const DebertaConfig& config);
 // Returns half the number of rows of the relative embeddings.
 std::int64_t relative_span(const DebertaConfig& config);

@@ -70,7 +70,7 @@ compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tens
 // q and k in `queries_and_keys`.
 using SelfAttention = std::function<compiler::Tensor(
     const Scope& s, compiler::Tensor x, std::vector<compiler::Tensor>& queries_and_keys)>;
-// Does the same with layers that have another self-attention.
+// Runs the layers like encode() above, but with `attend` as their self-attention.
 compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
                         const SelfAttention& attend, LayerStates* states = nullptr);
 

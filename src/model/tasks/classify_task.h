@@ -32,10 +32,9 @@ struct ClassifyTask {
 //                 second one
 //   multi_label   classification_loss; accuracy (all classes of a text correct), micro_f1, macro_f1
 //   regression    squared_error; pearson
-//   rerank        classification_loss: the binary cross entropy of sigmoid(logit) and a label from
-//   0
-//                 to 1 (sentence-transformers' BinaryCrossEntropyLoss); accuracy: rows whose logit
-//                 is above 0 exactly if the label is at least 0.5
+//   rerank        classification_loss: the binary cross entropy of sigmoid(logit) and the label,
+//                 from 0 to 1 (sentence-transformers' BinaryCrossEntropyLoss); accuracy: a row is
+//                 correct if logit > 0 and label >= 0.5 are both true or both false
 //   token_labels  like single_label, over the words of all texts
 //   answer_spans  answer_loss: the mean cross entropy of start and end over the tokens of the
 //                 window (run_squad.py); span_accuracy (both correct)

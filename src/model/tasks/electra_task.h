@@ -111,7 +111,8 @@ struct ReplacementModels {
       found;
 };
 
-// Draws the masks of a batch in the scope "masking", and returns the result of `of` for them.
+// Draws the masks of a batch in the scope "masking", and returns the objective that `of` makes of
+// the masked batch.
 Objective with_drawn_masks(
     const Scope& root, const MaskingRule& rule, const Inputs& in,
     const std::function<Objective(const MaskedInputs& masked, const Sampler& sample)>& of);

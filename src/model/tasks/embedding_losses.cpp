@@ -42,7 +42,7 @@ Tensor as_rows(Tensor x, std::int64_t columns) {
   return broadcast_in_dim(x, {x.dim(0), columns}, {0});
 }
 
-// Returns the scores, but kLowest where `counted` is 0.
+// Returns the scores, with kLowest in place of each score whose `counted` is 0.
 Tensor counted_scores(Tensor scores, Tensor counted) {
   return select(compare(counted, zeros_like(counted), Compare::gt), scores,
                 full_like(scores, kLowest));

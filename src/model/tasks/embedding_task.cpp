@@ -70,7 +70,7 @@ Tensor row_numbers(const Scope& root, std::int64_t b) {
   return random.first_row ? own + random.first_row : own;
 }
 
-// The inverse of in_micro_batches() for x [parts, b / parts, N, H].
+// Inverts in_micro_batches() for x [parts, b / parts, N, H].
 Tensor joined_rows(Tensor x) {
   const Tensor turned = transpose(x, {1, 0, 2, 3});
   return reshape(turned, {x.dim(0) * x.dim(1), x.dim(2), x.dim(3)});

@@ -33,8 +33,8 @@ struct TrainingConfig {
   std::int64_t batch_size = 32;  // examples per step over all devices
   std::int64_t devices = 1;
   Schedule schedule;
-  // Position in the schedule after `step` steps, if the schedule does not count steps; empty: the
-  // step itself.
+  // Returns the position in the schedule after `step` steps, if the schedule counts another unit,
+  // such as milliseconds. If it is empty, the position is the step.
   std::function<std::int64_t(std::int64_t step)> position = {};
   Optimizer optimizer;
   double clip_norm = 1.0;  // clips the gradient's global norm; 0: no clipping

@@ -16,8 +16,8 @@ struct ChoiceRows {
   std::string device = "cpu";
 };
 
-// Returns a limit for how much the metric may drop: by `points`. A point is 1 for bleu and mse, and
-// 0.01 for all other metrics. If `forced` is set, the folder is written even if the drop
+// Returns a limit: the metric may drop by at most `points`. A point is 1 for bleu and mse, and 0.01
+// for all other metrics. If `forced` is set, the folder is written even if the drop
 // exceeds the limit. The limit's score() returns the metric of rows 1, 3, 5, … as `choice` and the
 // metric of rows 2, 4, 6, … as `unbiased`. It throws UsageError if there are fewer than two rows,
 // or as ComparedModel does.

@@ -76,7 +76,8 @@ struct InferenceJobs {
   std::function<execution::GenerateJob(const checkpoint::StoredModel&)> generate = {};
   std::function<EvaluateTextJob(const checkpoint::StoredModel&)> evaluate_text = {};
   bool embeds = false;  // whether `smelt embed` works with the models
-  // For a run of two models: commands that need one of them, and its folder in the exported folder.
+  // If a run trains two models: the subfolder of the exported folder that each command needs, such
+  // as {"detect", "discriminator"}.
   std::map<std::string, std::string> exported = {};
 };
 

@@ -23,9 +23,9 @@ RunLength parse_run_length(const std::string& field, const std::string& text);
 // Formats a length so that parse_run_length() reads it.
 std::string run_length_words(const RunLength& length);
 
-// Of fields that exclude each other, such as train.length and train.epochs, resets those of the
-// recipe's file to their defaults if another is set with --set. Changes recipe.sections only; call
-// it before they are parsed.
+// Resets fields of the recipe's file to their defaults if --set sets another field that excludes
+// them, such as train.length and train.epochs. Changes only recipe.sections and recipe.set; call it
+// before the sections are parsed.
 void prefer_settings(Recipe& recipe);
 // Sets train.steps, epochs, tokens, seconds or budget.usd from train.length. Throws UsageError if
 // it is not a length, or if it contradicts other fields.

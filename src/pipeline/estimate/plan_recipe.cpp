@@ -354,13 +354,15 @@ cost_model::RunWork work_of(const PlanRow& row, std::int64_t steps) {
   return work;
 }
 
-// Returns the time of a run whose length is a time: only its number of steps is uncertain.
+// Returns the time without its range. If the length of a run is a time, only its number of steps is
+// uncertain.
 cost_model::RunTime exact_time(cost_model::RunTime time) {
   for (cost_model::Estimate* e : {&time.seconds, &time.spot_seconds}) e->low = e->high = e->likely;
   return time;
 }
 
-// Sets the number of steps of a run whose length is a time, evaluations and saves included.
+// If the length of the run is a time, computes the number of steps that fit in it, together with
+// the evaluations and saves.
 void set_steps_of_time(PlanRow& row) {
   if (row.seconds == 0) return;
   constexpr std::int64_t kMany = 1'000'000;
@@ -369,15 +371,17 @@ void set_steps_of_time(PlanRow& row) {
   row.work = work_of(row, std::max<std::int64_t>(1, std::llround(row.seconds / step)));
 }
 
-// Returns the cost that a plan compares: the spot price, or else the on-demand price; per step if
-// the length of the run is a time, which costs least where it trains least.
+// Returns the cost by which a plan compares machines: the spot price, or else the on-demand price.
+// If the length of the run is a time, this is the cost of one step, because the slowest machine
+// would otherwise often be the cheapest.
 std::optional<double> lowest_cost(const PlanRow& row) {
   const auto& cost = row.cost.spot ? row.cost.spot : row.cost.on_demand;
   if (!cost) return std::nullopt;
   return row.seconds > 0 ? cost->likely / static_cast<double>(row.work.steps) : cost->likely;
 }
 
-// Returns the time that a plan compares: that of the run, or of its step if the run's is given.
+// Returns the time by which a plan compares machines: the time of the run, or of one step if the
+// length of the run is a time.
 double compared_time(const PlanRow& row) {
   const double seconds = row.time.seconds.likely;
   return row.seconds > 0 ? seconds / static_cast<double>(row.work.steps) : seconds;

@@ -117,9 +117,8 @@ cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);
 
 struct Plan {
   std::vector<PlanRow> rows;  // in the order of the types
-  // Indices in `rows` of the run that costs least (at the spot price if known) and of the shortest
-  // run. If the length of the run is a time: of the run whose steps cost least, and of the run with
-  // the most steps.
+  // Indices in `rows` of the cheapest run (at the spot price if known) and of the shortest run. If
+  // the length of the run is a time, the runs are compared by the cost and time of one step.
   std::optional<std::size_t> cheapest, fastest;
 };
 

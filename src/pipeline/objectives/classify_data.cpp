@@ -41,7 +41,7 @@ std::vector<std::string> named_classes(const ClassifyData& data) {
   return checkpoint::composed_labels(io::class_names_in(data.labels));
 }
 
-// Returns the default column names of text, pair and label.
+// The default column names of text, pair and label.
 struct Columns {
   const char *text, *pair, *label;
 };

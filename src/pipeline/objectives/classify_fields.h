@@ -62,13 +62,14 @@ void visit_row_fields(C& c, Visitor&& visit) {
         "question or query");
   visit("pair", c.pair,
         "column of a second text; answer_spans: column of the context, which contains the answer; "
-        "rerank: column of the document; empty: none, context, document, or positive with "
-        "data.negative");
+        "rerank: column of the document; empty: no second text; answer_spans: context; rerank: "
+        "document, or positive if data.negative is set");
   visit("label", c.label,
         "column of the label; answer_spans: column of the answers; empty: label, or answers");
   visit("negative", c.negative,
-        "rerank: columns of documents that are not relevant, comma separated; a value may be a "
-        "JSON list of documents. data.pair is then a relevant document, and no label is read");
+        "columns of texts that are not relevant to the query or anchor (hard negatives), comma "
+        "separated; a value may be a JSON list of texts. For rerank, data.pair is then the column "
+        "of a relevant document, and no label is read");
   visit("labels", c.labels,
         "names of the classes in order, separated by commas or as a JSON list; empty: the labels "
         "of data.train, sorted");

@@ -14,7 +14,8 @@
 
 namespace smelt::pipeline {
 
-// Names of the metrics without scores: ndcg_at_10, mrr_at_10, recall_at_10, map_at_100.
+// Returns the names of the metrics for rows without similarity scores: ndcg_at_10, mrr_at_10,
+// recall_at_10, map_at_100.
 std::vector<std::string> retrieval_measures();
 
 execution::EmbedJob embed_job(const model::Encoder& encoder, const io::EmbeddingForm& form);

@@ -12,7 +12,7 @@ namespace smelt::pipeline {
 // Like encoder_in(). The encoder of a BERT of transformers has gelu by erf if its config.json
 // states it.
 model::Encoder encoder_to_embed_in(const std::string& weights, const std::string& where);
-// Does the same for an opened model.
+// Returns the config of the encoder of an opened model in the same way.
 model::Encoder encoder_to_embed(const checkpoint::StoredModel& model);
 
 // Returns the pooling of a sentence-transformers folder or an embedding model's run; mean for any

@@ -11,8 +11,8 @@
 namespace smelt::pipeline {
 
 // Returns the config of the encoder in a folder that train.init_from names, without reading its
-// weights. Throws UsageError, which begins with `where`, if it is not a BERT or ELECTRA or its
-// sizes are unknown.
+// weights. Throws UsageError, which begins with `where`, if it is not an encoder or its sizes are
+// unknown. `gelu` selects how gelu in a BERT of transformers is read.
 model::Encoder encoder_in(const std::string& weights, const std::string& where,
                           checkpoint::BertGelu gelu = checkpoint::BertGelu::tanh);
 model::Encoder encoder_of(const checkpoint::StoredModel& model);

@@ -36,8 +36,8 @@ inline std::vector<std::string> column_names(const std::string& list) {
   return out;
 }
 
-// Returns the batch lengths in the description of the training examples (data.lengths auto); empty
-// if they end with another length than `seq_length`, or the examples are not made yet.
+// Returns the batch lengths in the description of the training examples (data.lengths auto). Empty
+// if the examples do not exist yet or their longest length is not `seq_length`.
 inline std::vector<std::int64_t> described_lengths(const Recipe& r, std::int64_t seq_length) {
   const auto files = record_files(RecipePaths(r).train_records);
   const auto described = files.empty() ? std::nullopt : data::find_description(files);

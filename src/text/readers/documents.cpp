@@ -28,8 +28,8 @@ constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
 // A longer paragraph is treated as several, to limit memory.
 constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
-// A longer paragraph is split into sentences in parts of this size, and its documents end within
-// it: a book or a corpus may be one line.
+// A longer paragraph is split into sentences in parts of this size, and documents may end within
+// it, because a book or a whole corpus may be one line.
 constexpr std::size_t kPartBytes = std::size_t{16} << 10;
 
 // Returns the end of the first part of a long text: kPartBytes or, if there is one, the last space
@@ -89,13 +89,13 @@ struct DocumentReader::State {
   NearDuplicates near;
   std::string line, paragraph;
   std::string divided;    // a long paragraph that has ended
-  std::size_t begin = 0;  // where its part begins that is not yet split into sentences
+  std::size_t begin = 0;  // start of its rest, which is not yet split into sentences
   std::vector<std::string> sentences;
-  std::size_t taken = 0;  // how many of the sentences are in a document; all, except those of long
-                          // paragraphs
+  std::size_t taken = 0;  // number of sentences that were added to a document; may be less than
+                          // sentences.size() only in a long paragraph
   bool document_ends = false;
   LineSample sample;                           // the first lines of the current file
-  std::set<std::string> findings;              // of earlier files
+  std::set<std::string> findings;              // warnings already logged for earlier files
   std::size_t last_line = 0, line_before = 0;  // sizes of the paragraph's last two lines, in bytes
 
   // Reads lines until `document` is complete; returns false at the end of all input.
@@ -106,14 +106,14 @@ struct DocumentReader::State {
   // Returns whether `line` begins with a script that ends sentences at spaces and the line before
   // it is clearly shorter than its neighbours, so that a sentence or phrase ends there.
   bool last_line_is_short() const;
-  // Splits the next part of a long paragraph into sentences. Leaves the last one for the part after
-  // it if there are several, because it may continue there.
+  // Splits the next part of a long paragraph into sentences. If there are several, the last one is
+  // split again with the part after it, because it may continue there.
   void take_part();
   void end_paragraph(Document& document);
   // Returns whether a document of prose ends here.
   bool is_whole(const Document& document) const;
   void look_at_line();
-  // Logs a warning if the lines of the file that ends are not plain text.
+  // Logs a warning if the lines of the current file, which has ended, are not plain text.
   void warn_of_annotations();
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();

@@ -55,8 +55,8 @@ struct DocumentOptions {
   TextFormat format;
   // lines: each line is a sentence; in a text file an empty line ends a document. prose: an empty
   // line ends a paragraph, which is split into sentences by Unicode's rules; a document of a text
-  // file ends at kProseSentences or kProseBytes. A row of JSONL, TSV, CSV or Parquet is always one
-  // document.
+  // file ends at kProseSentences or kProseBytes. A row of JSONL, TSV, CSV or Parquet is one
+  // document, unless it is longer than kMaxDocumentBytes.
   Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: in text files read by line, empty lines are ignored
   // What is deduplicated: nothing, repeated lines (in prose, paragraphs), or documents that match

@@ -10,10 +10,10 @@ namespace smelt::text {
 class LineSample {
  public:
   bool is_full() const { return lines_ == kLines; }
-  // Adds a line, which is stripped. Ignores an empty one.
+  // Adds a line without white space around it. Ignores an empty line.
   void add(std::string_view line);
-  // Returns what follows the file's name in a warning, such as "looks like CoNLL-U: …", or "" if
-  // the lines are plain text.
+  // Returns the text of a warning without the file's name, such as "looks like CoNLL-U, …", or ""
+  // if the lines are plain text.
   std::string finding() const;
 
  private:

@@ -37,7 +37,7 @@ class Column {
   virtual Value next_list(std::vector<std::string>& elements) = 0;
 };
 
-// Returns the definition level from which on the list of a column has elements.
+// Returns the smallest definition level at which the list of a column has an element.
 std::int16_t list_level(const parquet::ColumnDescriptor& column) {
   std::vector<const parquet::schema::Node*> path;
   for (const auto* node = column.schema_node().get(); node->parent() != nullptr;
@@ -366,7 +366,7 @@ class ParquetRows : public RowReader {
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   enum class Form { value, words, list };
-  // By requested field: the column, how its rows are returned, and names of class numbers.
+  // For each requested field: its column, the form of its values, and the names of its classes.
   std::vector<int> indices_;
   std::vector<Form> forms_;
   std::vector<std::vector<std::string>> classes_;

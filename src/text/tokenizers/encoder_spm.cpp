@@ -124,8 +124,8 @@ bool is_fairseq_spm(const std::string& path) {
   return name == kXlmRoberta || name == kCamembert;
 }
 
-// Returns the pieces in the order of fairseq's dictionary, on which the ids of both models are
-// based, and their scores.
+// Sets the pieces and their scores in the order of fairseq's dictionary, on which the ids of both
+// models are based.
 void set_fairseq_pieces(const SpmModel& model, bool is_camembert, SubwordFile& out) {
   const auto add = [&](std::string_view piece, double score) {
     out.pieces.emplace_back(piece);

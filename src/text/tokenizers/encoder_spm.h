@@ -10,10 +10,10 @@ namespace smelt::text {
 // Reads the model as the tokenizer.json that transformers 4 makes of it, with the model's character
 // map and the added tokens in the accompanying files (added_tokens_beside()).
 //
-// A model with [PAD], [CLS] and [SEP] is a DeBERTa's: do_lower_case of tokenizer_config.json
-// counts, and [MASK] follows the pieces unless it is one of them. Otherwise the folder must be one
-// of an XLM-RoBERTa or a CamemBERT (tokenizer_class_beside()), whose ids are not those of the file:
-// special tokens come first, and <mask> follows the pieces.
+// A model with [PAD], [CLS] and [SEP] is read as DeBERTa's: do_lower_case of tokenizer_config.json
+// is applied, and [MASK] follows the pieces unless it is one of them. Otherwise the folder must be
+// that of an XLM-RoBERTa or a CamemBERT (tokenizer_class_beside()). Their ids are not those of the
+// file: special tokens come first, and <mask> follows the pieces.
 //
 // Throws UsageError if the file is not a Unigram model, or if tokenizer_config.json sets
 // split_by_punct.

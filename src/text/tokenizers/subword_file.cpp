@@ -297,7 +297,8 @@ Json byte_level_step() {
 const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
                                    .add_prefix_space = false};
 
-// Logs once for each class that the tokenizer of a vocab.json may split text in another way.
+// Logs a warning, once for each file, if the tokenizer class of a vocab.json may split text
+// differently from GPT-2's.
 void warn_of_other_class(const std::string& path, const std::string& name) {
   constexpr std::array<std::string_view, 8> kKnown{"",
                                                    "GPT2Tokenizer",

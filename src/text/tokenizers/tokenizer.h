@@ -54,7 +54,7 @@ class Tokenizer {
   void check_ids(std::span<const std::int32_t> ids, std::string_view origin) const;
 };
 
-// Returns the id of a piece, or nullopt if the vocabulary lacks it. Compares all pieces.
+// Returns the id of a piece, or nullopt if the vocabulary lacks it. Searches linearly.
 std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, std::string_view piece);
 
 // Reads a vocab.txt or tokenizer.json (BertTokenizer::load), a vocab.json with merges.txt, or a

@@ -1,6 +1,6 @@
-// Downloads and pushes under 300 random faults of the Hub, its CDN and the network: each ends with
-// the right bytes or one clear message, nothing is published or cached by halves, and the token
-// reaches no other server.
+// Downloads and pushes under 300 random faults of the Hub, its CDN and the network. Each ends with
+// the right bytes or one error message, nothing is published or cached partially, and the token is
+// sent to no other server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
