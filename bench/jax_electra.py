@@ -6,11 +6,10 @@ exclusions and the metrics of a training step, jitted with donated state. Prints
 docs/explanation/performance.md.
 """
 import argparse
-import json
 import os
-import statistics
 import time
 
+BEGIN = time.perf_counter()
 VOCAB, POSITIONS, TYPES = 30522, 512, 2
 E, H, LAYERS, HEADS = 128, 256, 12, 4     # embeddings and discriminator
 GENERATOR_H, GENERATOR_HEADS = 64, 1      # a quarter of the width, the same depth
@@ -33,6 +32,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+import jax_harness
 
 jax.config.update("jax_default_prng_impl", args.prng)
 MASKS = int((0.15 + 0.005) * args.seq)
@@ -179,36 +180,12 @@ def train_step(state, batch):
     return (pick(0), pick(1), pick(2), step + 1), jnp.stack([loss, norm, *metrics])
 
 
-def timed(step, state, batch):
-    start, cpu = time.perf_counter(), time.process_time()
-    state, report = step(state, batch)
-    loss = float(report[0])
-    jax.block_until_ready(state)
-    return state, loss, (time.perf_counter() - start, time.process_time() - cpu)
-
-
 def main():
-    params = init(jax.random.key(1))
-    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
-    state = (params, zeros(), zeros(), jnp.int32(0))
+    state = jax_harness.adam_state(init(jax.random.key(1)))
     shape = (args.batch, args.seq)
     batch = {"ids": jax.random.randint(jax.random.key(2), shape, 0, VOCAB), "mask": jnp.ones(shape, jnp.int32),
              "types": jnp.zeros(shape, jnp.int32)}
-    jax.block_until_ready((state, batch))
-    start = time.perf_counter()
-    lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
-    traced = time.perf_counter()
-    step = lowered.compile()
-    compiled = time.perf_counter()
-    state, loss, _ = timed(step, state, batch)
-    walls, cpus = [], []
-    for _ in range(args.steps):
-        state, loss, (wall, cpu) = timed(step, state, batch)
-        walls.append(wall)
-        cpus.append(cpu)
-    print(json.dumps({"jax": jax.__version__, "trace_s": traced - start, "compile_s": compiled - traced,
-                      "step_s_min": min(walls), "step_cpu_s_min": min(cpus),
-                      "step_s_median": statistics.median(walls), "loss": loss}))
+    jax_harness.measure(train_step, state, batch, args.steps, BEGIN)
 
 
 main()

@@ -6,11 +6,10 @@ reduced slots and full momentum (Tian & Parikh 2022), jitted with donated state.
 docs/explanation/performance.md.
 """
 import argparse
-import json
 import os
-import statistics
 import time
 
+BEGIN = time.perf_counter()
 VOCAB, H, LAYERS, HEADS, INNER, MASK = 32000, 768, 12, 12, 3072, 4
 RATE, WARMUP, BETA, MOMENTUM = 5e-3, 10000, 0.999, 0.9
 
@@ -32,6 +31,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+import jax_harness
 
 jax.config.update("jax_default_prng_impl", args.prng)
 HEAD = H // HEADS
@@ -140,34 +141,12 @@ def train_step(state, targets):
     return (pick(0), pick(1), pick(2), pick(3), step + 1), loss
 
 
-def timed(step, state, batch):
-    start, cpu = time.perf_counter(), time.process_time()
-    state, loss = step(state, batch)
-    loss = float(loss)
-    jax.block_until_ready(state)
-    return state, loss, (time.perf_counter() - start, time.process_time() - cpu)
-
-
 def main():
     params = init(jax.random.key(1))
     slots = lambda: jax.tree_util.tree_map_with_path(slot, params)
     state = (params, slots(), slots(), jax.tree.map(jnp.zeros_like, params), jnp.int32(0))
     batch = jax.random.randint(jax.random.key(2), (args.batch, args.seq), 5, VOCAB)
-    jax.block_until_ready((state, batch))
-    start = time.perf_counter()
-    lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
-    traced = time.perf_counter()
-    step = lowered.compile()
-    compiled = time.perf_counter()
-    state, first_loss, _ = timed(step, state, batch)
-    walls, cpus = [], []
-    for _ in range(args.steps):
-        state, loss, (wall, cpu) = timed(step, state, batch)
-        walls.append(wall)
-        cpus.append(cpu)
-    print(json.dumps({"jax": jax.__version__, "trace_s": traced - start, "compile_s": compiled - traced,
-                      "step_s_min": min(walls), "step_cpu_s_min": min(cpus),
-                      "step_s_median": statistics.median(walls), "loss": first_loss, "last_loss": loss}))
+    jax_harness.measure(train_step, state, batch, args.steps, BEGIN)
 
 
 main()

@@ -6,9 +6,7 @@ local attention compute all scores and mask those outside the window. The masked
 also draws them. Prints one line of JSON; see docs/explanation/performance.md.
 """
 import argparse
-import json
 import os
-import statistics
 import time
 
 BEGIN = time.perf_counter()
@@ -31,6 +29,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+import jax_harness
 
 H, LAYERS, HEADS, INNER = SIZES[args.model]
 HEAD = H // HEADS
@@ -129,35 +129,10 @@ def make_batch(key):
             "weights": jnp.ones((b, n))}
 
 
-def timed(step, state, batch):
-    start, cpu = time.perf_counter(), time.process_time()
-    state, loss = step(state, batch)
-    loss = float(loss)
-    jax.block_until_ready(state)
-    return state, loss, (time.perf_counter() - start, time.process_time() - cpu)
-
-
 def main():
-    params = init(jax.random.key(1))
-    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
-    state = (params, zeros(), zeros(), jnp.int32(0))
-    batch = jax.block_until_ready(make_batch(jax.random.key(2)))
-    jax.block_until_ready(state)
-    start = time.perf_counter()
-    lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
-    traced = time.perf_counter()
-    step = lowered.compile()
-    compiled = time.perf_counter()
-    state, loss, first = timed(step, state, batch)
-    times = []
-    for _ in range(args.steps):
-        state, last, time_of = timed(step, state, batch)
-        times.append(time_of)
-    walls, cpus = zip(*times)
-    print(json.dumps({"jax": jax.__version__, "start_s": compiled - BEGIN, "trace_s": traced - start,
-                      "compile_s": compiled - traced, "first_step_s": first[0], "loss": loss, "step_s_min": min(walls),
-                      "step_s_median": statistics.median(walls), "step_cpu_s_min": min(cpus), "steps": args.steps,
-                      "last_loss": last}))
+    state = jax_harness.adam_state(init(jax.random.key(1)))
+    batch = make_batch(jax.random.key(2))
+    jax_harness.measure(train_step, state, batch, args.steps, BEGIN)
 
 
 main()

@@ -5,10 +5,8 @@ The step is complete: forward, backward, global-norm clip, AdamW, jitted with do
 JSON; see docs/explanation/performance.md.
 """
 import argparse
-import json
 import math
 import os
-import statistics
 import time
 
 BEGIN = time.perf_counter()
@@ -48,6 +46,8 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+import jax_harness
 
 jax.config.update("jax_default_prng_impl", args.prng)
 E, F, LAYERS, N, GATED = SIZES[args.model]
@@ -195,51 +195,14 @@ def make_batch(key):
     return {"inputs": ids(k1, args.seq), "targets": ids(k2, args.predictions)}
 
 
-def timed(step, state, batch):
-    start, cpu = time.perf_counter(), time.process_time()
-    state, loss = step(state, batch)
-    loss = float(loss)
-    jax.block_until_ready(state)
-    return state, loss, (time.perf_counter() - start, time.process_time() - cpu)
-
-
-def lower(state, batch):
-    """Lowers the step for devices that this machine may lack: the batch is sharded, everything else is replicated."""
-    jitted = jax.jit(train_step, donate_argnums=0)
-    if args.devices > 1:
-        mesh = jax.make_mesh((args.devices,), ("data",))
-        named = lambda *axes: jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes))
-        jitted = jax.jit(train_step, donate_argnums=0, in_shardings=(named(), named("data")),
-                         out_shardings=(named(), named()))
-    shapes = lambda tree: jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
-    return jitted.trace(shapes(state), shapes(batch)).lower(lowering_platforms=(args.platform,)).as_text()
-
-
 def main():
-    params = init(jax.random.key(1))
-    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
-    state = (params, zeros(), zeros(), jnp.int32(0))
-    batch = jax.block_until_ready(make_batch(jax.random.key(2)))
-    jax.block_until_ready(state)
+    state = jax_harness.adam_state(init(jax.random.key(1)))
+    batch = make_batch(jax.random.key(2))
     if args.hlo_out:
         with open(args.hlo_out, "w") as out:
-            out.write(lower(state, batch))
+            out.write(jax_harness.lower(train_step, state, batch, args.platform, args.devices))
         return
-    start = time.perf_counter()
-    lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
-    traced = time.perf_counter()
-    step = lowered.compile()
-    compiled = time.perf_counter()
-    state, loss, first = timed(step, state, batch)
-    walls, cpus = [], []
-    for _ in range(args.steps):
-        state, last, (wall, cpu) = timed(step, state, batch)
-        walls.append(wall)
-        cpus.append(cpu)
-    print(json.dumps({"jax": jax.__version__, "start_s": compiled - BEGIN, "trace_s": traced - start,
-                      "compile_s": compiled - traced, "first_step_s": first[0], "loss": loss, "step_s_min": min(walls),
-                      "step_s_median": statistics.median(walls), "step_cpu_s_min": min(cpus), "steps": args.steps,
-                      "last_loss": last}))
+    jax_harness.measure(train_step, state, batch, args.steps, BEGIN)
 
 
 main()
