@@ -33,7 +33,7 @@ def parse_flags():
                    help="threefry2x32 (JAX's default), rbg, or hash: dropout by a counter hash, which JAX lacks")
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
     p.add_argument("--attention", choices=["plain", "cudnn"], default="plain",
-                   help="cudnn: jax.nn.dot_product_attention on a GPU in bf16, which has no dropout of its own")
+                   help="cudnn: jax.nn.dot_product_attention on a GPU in bf16, without dropout of the scores")
     p.add_argument("--depth", type=int, default=0, help="number of layers, if not that of the model")
     p.add_argument("--remat", action="store_true", help="store only the input of each layer for the backward pass")
     p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="precision of activations and matmuls")

@@ -271,7 +271,7 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
   write_folder(folder, whole_config(model), parameters, names, files, form);
 }
 
-// Returns the JSON object in a file of the folder; null if there is none.
+// Returns the JSON object in a file of the folder, or null if the file is missing.
 static Json object_in(const std::string& folder, const char* name) {
   const std::string path = io::join_path(folder, name);
   if (!io::exists(path)) return {};

@@ -72,7 +72,7 @@ std::int64_t longest_text_in(const std::string& folder);
 
 // Returns config.json, with an inferred model_type if it has none, or null if it is not a JSON
 // object. For a CrossEncoder of sentence-transformers, adds sentence_transformers.activation_fn and
-// seq_length from the files in which its version stores them. Throws UsageError if config.json is
+// seq_length, which each version stores in other files. Throws UsageError if config.json is
 // missing.
 Json read_model_config(const std::string& folder);
 // Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names

@@ -75,7 +75,7 @@ class HubClient {
   HttpClient http_;
 };
 
-// Replaces the waits of clients that have no `wait` of their own, for tests; {} restores them.
+// Sets the wait of clients that are made without a `wait`, for tests; {} restores them.
 void replace_hub_waits(std::function<void(std::chrono::milliseconds)> wait);
 
 // Returns the URL in `Link: <URL>; rel="next"`, or "" if the header is missing.

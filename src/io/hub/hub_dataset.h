@@ -8,8 +8,8 @@
 
 namespace smelt::io {
 
-// Returns the YAML front matter of a README (the lines between its two "---" lines; "" if there are
-// none) and the text after it.
+// Returns the YAML front matter of a README (the lines between its two "---" lines, or "") and the
+// text after it.
 std::pair<std::string, std::string> front_matter(const std::string& readme);
 
 // Returns the files of a split ("train", "validation" or "test") among `paths`, sorted. `readme` is

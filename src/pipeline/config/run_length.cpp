@@ -56,7 +56,7 @@ double factor_of(const std::string& suffix) {
   return suffix == "k" || suffix == "K" ? 1e3 : suffix == "M" ? 1e6 : suffix == "B" ? 1e9 : 1;
 }
 
-// Returns the unit with this name in upper or lower case; null if there is none.
+// Returns the unit with this name in upper or lower case, or null.
 const UnitWord* find_unit(const std::string& name) {
   const auto found = std::ranges::find(kUnits, lower_case(name), &UnitWord::word);
   return found == kUnits.end() ? nullptr : &*found;
@@ -181,8 +181,8 @@ void check_only_length(const Recipe& r, const RunLength& length) {
       str("also give --set ", kLength, "=, or change ", kLength, " instead"));
 }
 
-// Checks that a recipe file of the user does not set both a budget and steps. Those of a stored
-// recipe are the steps that a plan has found for the budget.
+// Checks that a recipe file of the user does not set both a budget and steps. A stored recipe
+// may: its steps are those that a plan has computed from the budget.
 void check_no_steps_beside_budget(const Recipe& r) {
   const std::string field = r.train.length.empty() ? "train.budget.usd" : kLength;
   if (r.train.budget.usd == 0 || !r.is_set("train.steps")) return;

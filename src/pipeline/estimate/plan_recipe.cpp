@@ -371,7 +371,7 @@ void set_steps_of_time(PlanRow& row) {
   row.work = work_of(row, std::max<std::int64_t>(1, std::llround(row.seconds / step)));
 }
 
-// Returns the cost by which a plan compares machines: the spot price, or else the on-demand price.
+// Returns the cost that a plan compares: the spot price, or else the on-demand price.
 // If the length of the run is a time, this is the cost of one step, because the slowest machine
 // would otherwise often be the cheapest.
 std::optional<double> lowest_cost(const PlanRow& row) {
@@ -380,7 +380,7 @@ std::optional<double> lowest_cost(const PlanRow& row) {
   return row.seconds > 0 ? cost->likely / static_cast<double>(row.work.steps) : cost->likely;
 }
 
-// Returns the time by which a plan compares machines: the time of the run, or of one step if the
+// Returns the time that a plan compares: the time of the run, or of one step if the
 // length of the run is a time.
 double compared_time(const PlanRow& row) {
   const double seconds = row.time.seconds.likely;

@@ -50,7 +50,7 @@ void warn_of_unread_negatives(data::LabelledFiles files, const std::string& what
           "data.negative to {}",
           what, name, files.input, name);
     } catch (const UsageError&) {
-      continue;  // there is no such column
+      continue;  // the rows lack this column
     }
 }
 

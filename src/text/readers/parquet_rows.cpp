@@ -194,8 +194,8 @@ std::string user_name(const parquet::ColumnDescriptor& column) {
   return join(path, ".");
 }
 
-// Returns the class names that the library `datasets` stores with a list of class numbers; empty if
-// there are none.
+// Returns the class names that the library `datasets` stores with a list of class numbers, or an
+// empty vector.
 std::vector<std::string> class_names(const parquet::FileMetaData& file, const std::string& column) {
   const auto& stored = file.key_value_metadata();
   const auto text = stored ? stored->Get("huggingface") : arrow::Result<std::string>(std::string());

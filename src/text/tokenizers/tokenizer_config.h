@@ -47,7 +47,7 @@ std::string tokenizer_config_path(const std::string& vocab);
 
 // Returns the vocabulary of the encoder in a Hugging Face folder, the first that exists of:
 // vocab.txt, tokenizer.json, spm.model, sentencepiece.bpe.model, and vocab.json with merges.txt.
-// Empty if there is none, or if it belongs to another model, such as a T5.
+// Returns "" if all are missing, or if the file belongs to another model, such as a T5.
 std::string wordpiece_file_in(const std::string& folder);
 
 // Reads the options stored with a vocab.txt or tokenizer.json. Returns nullopt if none are stored,
